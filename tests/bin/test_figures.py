@@ -59,15 +59,15 @@ def tree(tmp_path):
 
 
 def figures(*trees):
-    done = subprocess.run([sys.executable, SCRIPT, *trees], capture_output=True, text=True, check=False)
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()]
-    return done, {name: values for name, *values in rows}
+    result = subprocess.run([sys.executable, SCRIPT, *trees], capture_output=True, text=True, check=False)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in result.stdout.splitlines()]
+    return result, {name: values for name, *values in rows}
 
 
-def test_a_tree_is_measured(tree):
-    _done, found = figures(tree)
+def test_tree_is_measured(tree):
+    _result, printed = figures(tree)
 
-    assert found[""] == ["old"]
+    assert printed[""] == ["old"]
     expected = {
         "application: files": "4",
         "application: lines": "18",
@@ -81,39 +81,39 @@ def test_a_tree_is_measured(tree):
         "environment variables read": "2",
         "suppressions of linters and types": "1",
     }
-    assert {name: found[name] for name in expected} == {name: [value] for name, value in expected.items()}
+    assert {name: printed[name] for name in expected} == {name: [value] for name, value in expected.items()}
 
 
-def test_only_serializers_that_write_an_answer_count_as_such(tree):
+def test_output_serializers_that_serialize_are_counted(tree):
     (tree / "app" / "outputs.py").write_text(OUTPUTS)
     subprocess.run(["git", "add", "."], cwd=tree, check=True)
 
-    _done, found = figures(tree)
+    _result, printed = figures(tree)
 
-    assert found["output serializers that serialize / all"] == ["2 / 3"]
-    assert found["environment variables read"] == ["2"]
-
-
-def test_minutes_of_the_tests_are_told(tree):
-    done, found = figures("--minutes", "13.5,5.8", tree, tree)
-
-    assert (done.returncode, found["minutes of all tests"]) == (0, ["13.5", "5.8"])
+    assert printed["output serializers that serialize / all"] == ["2 / 3"]
+    assert printed["environment variables read"] == ["2"]
 
 
-def test_each_tree_has_its_minutes(tree):
-    done, _found = figures("--minutes", "13.5", tree, tree)
+def test_minutes_of_the_tests_are_printed(tree):
+    result, printed = figures("--minutes", "13.5,5.8", tree, tree)
 
-    assert (done.returncode, "1 figures for 2 trees" in done.stderr) == (2, True)
-
-
-def test_two_trees_stand_side_by_side(tree):
-    done, found = figures(tree, TESTS.parent)
-
-    assert done.returncode == 0
-    assert all(len(values) == 2 for values in found.values())
+    assert (result.returncode, printed["minutes of all tests"]) == (0, ["13.5", "5.8"])
 
 
-def test_another_folder_is_refused(tmp_path):
-    done, _found = figures(tmp_path)
+def test_each_tree_needs_its_minutes(tree):
+    result, _printed = figures("--minutes", "13.5", tree, tree)
 
-    assert (done.returncode, "there is no manage.py" in done.stderr) == (2, True)
+    assert (result.returncode, "1 figures for 2 trees" in result.stderr) == (2, True)
+
+
+def test_two_trees_are_printed_side_by_side(tree):
+    result, printed = figures(tree, TESTS.parent)
+
+    assert result.returncode == 0
+    assert all(len(values) == 2 for values in printed.values())
+
+
+def test_folder_without_manage_py_is_rejected(tmp_path):
+    result, _printed = figures(tmp_path)
+
+    assert (result.returncode, "there is no manage.py" in result.stderr) == (2, True)

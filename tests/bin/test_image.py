@@ -1,4 +1,4 @@
-"""The image: built and started where Docker runs; elsewhere the Dockerfile's own steps run in a directory."""
+"""The image is built and started where Docker runs; elsewhere the steps of the Dockerfile run in a directory."""
 
 import json
 import os
@@ -24,8 +24,8 @@ PRODUCTION = {
     "ALLOWED_HOSTS": "localhost",
     "HTTPS": "0",
 }
-# Done to the system by a builder's root; a directory needs none of it.
-OF_THE_SYSTEM = ("apt-get", "groupadd")
+# What root does to the image's system, and a directory does not need.
+SYSTEM_COMMANDS = ("apt-get", "groupadd")
 
 
 def docker_runs():
@@ -45,7 +45,7 @@ def answers(port):
 
 
 @pytest.mark.skipif(not docker_runs(), reason="no Docker engine")
-def test_the_image_is_built_and_answers():
+def test_image_is_built_and_answers():
     name, port = f"loyalty-test-{uuid.uuid4().hex[:8]}", free_port()
     subprocess.run(["docker", "build", "--quiet", "--tag", name, str(ROOT)], check=True)
     environment = [word for setting, value in PRODUCTION.items() for word in ("--env", f"{setting}={value}")]
@@ -60,13 +60,13 @@ def test_the_image_is_built_and_answers():
 
 
 def instructions():
-    """`(word, rest)` of each instruction, with its continued lines joined."""
+    """`(keyword, arguments)` of each instruction, with its continued lines joined."""
     text = re.sub(r"\\\n", " ", re.sub(r"^\s*#.*\n", "", DOCKERFILE, flags=re.MULTILINE))
     return [tuple(line.split(maxsplit=1)) for line in text.splitlines() if line.strip()]
 
 
 class Directory:
-    """Stands for the image's file system: its paths begin here instead of at /."""
+    """Stands for the image's file system, whose paths begin at `root` instead of at /."""
 
     def __init__(self, root):
         self.root = root
@@ -77,29 +77,29 @@ class Directory:
     def inside(self, text):
         return re.sub(r"(?<![\w.:/])/(build|opt/venv|app|data|tmp/metrics)\b", rf"{self.root}/\1", text)
 
-    def follow(self, word, rest):
-        if word == "ENV":
+    def apply(self, keyword, arguments):
+        if keyword == "ENV":
             self.environment |= {
                 name: self.inside(value).replace("$PATH", self.environment["PATH"])
-                for name, value in re.findall(r"(\w+)=(\S+)", rest)
+                for name, value in re.findall(r"(\w+)=(\S+)", arguments)
             }
-        elif word == "WORKDIR":
-            self.workdir = Path(self.inside(rest))
+        elif keyword == "WORKDIR":
+            self.workdir = Path(self.inside(arguments))
             self.workdir.mkdir(parents=True)
-        elif word == "COPY" and not rest.startswith("--from"):
-            self.copy(*rest.split())
-        elif word == "RUN" and not rest.startswith(OF_THE_SYSTEM):
-            self.run(rest)
-        elif word == "CMD":
-            self.command = rest
+        elif keyword == "COPY" and not arguments.startswith("--from"):
+            self.copy(*arguments.split())
+        elif keyword == "RUN" and not arguments.startswith(SYSTEM_COMMANDS):
+            self.run(arguments)
+        elif keyword == "CMD":
+            self.command = arguments
 
     def copy(self, source, target):
-        goal = Path(self.inside(target)) if target.startswith("/") else self.workdir / target
+        destination = Path(self.inside(target)) if target.startswith("/") else self.workdir / target
         if (ROOT / source).is_dir():
-            shutil.copytree(ROOT / source, goal, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / source, destination, ignore=shutil.ignore_patterns("__pycache__"))
         else:
-            goal.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / source, goal)
+            destination.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / source, destination)
 
     def run(self, command):
         # Debian keeps pip's installer in python3-venv, which the image has and this machine may lack.
@@ -111,10 +111,10 @@ class Directory:
 
 
 @pytest.mark.skipif(bool(docker_runs()), reason="Docker builds the image itself")
-def test_the_steps_of_the_image_make_a_web_that_answers(tmp_path):
+def test_steps_of_the_dockerfile_make_a_web_process_that_answers(tmp_path):
     image = Directory(tmp_path)
     for instruction in instructions():
-        image.follow(*instruction)
+        image.apply(*instruction)
     port = free_port()
     arguments = [str(port) if word == "8000" else word for word in json.loads(image.inside(image.command))]
     (tmp_path / "data").mkdir(exist_ok=True)

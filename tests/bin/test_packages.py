@@ -1,4 +1,4 @@
-"""Debian packages of bin/test and bin/several-hosts: installed where they are missing, or several hosts fail."""
+"""bin/test and bin/several-hosts install missing Debian packages; bin/several-hosts fails without them."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 SERVERS = ["pgbouncer", "rabbitmq-server"]
 
-# `installed` is Debian's list of packages; apt-get adds to it what it is told to, where it works.
+# The file `installed` is the list of installed packages, to which a working apt-get adds its arguments.
 DPKG_QUERY = """#!/bin/sh
 grep --quiet --line-regexp "$3" "{here}/installed" && echo installed
 """
@@ -22,15 +22,15 @@ for word; do echo "$word" >>"{here}/installed"; done
 
 
 class Debian:
-    """A system whose packages are listed in a file; what comes after them is `bin/test`'s own."""
+    """A system whose packages are listed in a file, with its own dpkg-query and apt-get first in PATH."""
 
-    def __init__(self, here: Path, *, then: str = "") -> None:
-        self.here = here
-        (here / "installed").touch()
+    def __init__(self, folder: Path, *, on_install: str = "") -> None:
+        self.folder = folder
+        (folder / "installed").touch()
         for name, script in (("dpkg-query", DPKG_QUERY), ("apt-get", APT_GET)):
-            (here / name).write_text(script.format(here=here, then=then))
-            (here / name).chmod(0o755)
-        self.environment = {**os.environ, "PATH": f"{here}:{os.environ['PATH']}"}
+            (folder / name).write_text(script.format(here=folder, then=on_install))
+            (folder / name).chmod(0o755)
+        self.environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
 
     def install(self, *packages: str) -> "subprocess.CompletedProcess[str]":
         return self.run("bash", "-c", f"source {ROOT}/bin/packages; install_packages {' '.join(packages)}")
@@ -39,20 +39,20 @@ class Debian:
         return subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=60, check=False)
 
     def installed(self) -> list[str]:
-        return (self.here / "installed").read_text().split()
+        return (self.folder / "installed").read_text().split()
 
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Debian:
-    """Its mirror does not answer."""
-    return Debian(tmp_path, then="exit 100")
+    """A system whose package mirror does not answer."""
+    return Debian(tmp_path, on_install="exit 100")
 
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root installs packages")
 
 
 @as_root
-def test_what_is_missing_is_installed(tmp_path: Path) -> None:
+def test_missing_package_is_installed(tmp_path: Path) -> None:
     debian = Debian(tmp_path)
     (tmp_path / "installed").write_text("pgbouncer\n")
 
@@ -61,7 +61,7 @@ def test_what_is_missing_is_installed(tmp_path: Path) -> None:
     assert debian.installed().count("pgbouncer") == 1
 
 
-def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
+def test_installed_packages_are_not_installed_again(tmp_path: Path) -> None:
     debian = Debian(tmp_path)
     (tmp_path / "installed").write_text("\n".join(SERVERS) + "\n")
 
@@ -69,19 +69,19 @@ def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
     assert not (tmp_path / "asked").exists()
 
 
-def test_several_hosts_fail_without_their_servers(broken: Debian) -> None:
-    ended = broken.run(str(ROOT / "bin" / "several-hosts"), "--collect-only")
+def test_several_hosts_fails_without_its_servers(broken: Debian) -> None:
+    result = broken.run(str(ROOT / "bin" / "several-hosts"), "--collect-only")
 
-    assert ended.returncode == 1
-    assert "apt-get install -y --no-install-recommends pgbouncer rabbitmq-server" in ended.stderr
-    assert "test_journeys" not in ended.stdout
+    assert result.returncode == 1
+    assert "apt-get install -y --no-install-recommends pgbouncer rabbitmq-server" in result.stderr
+    assert "test_journeys" not in result.stdout
 
 
-def test_several_hosts_fail_where_apt_installs_nothing(tmp_path: Path) -> None:
-    debian = Debian(tmp_path, then="exit 0")
+def test_several_hosts_fails_if_apt_installs_nothing(tmp_path: Path) -> None:
+    debian = Debian(tmp_path, on_install="exit 0")
 
     assert debian.run(str(ROOT / "bin" / "several-hosts"), "--collect-only").returncode == 1
 
 
-def test_no_fixture_of_the_hosts_skips_for_a_missing_server() -> None:
+def test_fixtures_of_the_hosts_never_skip() -> None:
     assert "skip" not in (ROOT / "tests" / "hosts" / "conftest.py").read_text()

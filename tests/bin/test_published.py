@@ -1,4 +1,4 @@
-"""What is published beside the service: pages without dead ends, an API description that is the code's."""
+"""What is published besides the service: pages without broken links, an API description that matches the code."""
 
 import json
 import subprocess
@@ -13,19 +13,21 @@ ROOT = Path(__file__).parent.parent.parent
 sys.path.append(str(ROOT / "bin"))
 
 from published import links, site  # noqa: E402
-from published import openapi as kept  # noqa: E402
+from published import openapi as published_openapi  # noqa: E402
 
 # --- Pages -----------------------------------------------------------------------------------------------------------
 
 
-def test_pages_point_at_nothing_that_is_not_there():
+def test_pages_have_no_broken_links():
     assert [complaint for file in links.markdown_files() for complaint in links.broken(file)] == []
 
 
 def test_every_picture_is_shown_on_a_page():
-    shown = "".join(page.read_text() for page in (ROOT / "docs").rglob("*.md"))
+    page_texts = "".join(page.read_text() for page in (ROOT / "docs").rglob("*.md"))
 
-    assert [picture.name for picture in (ROOT / "docs/images").iterdir() if f"images/{picture.name}" not in shown] == []
+    assert [
+        picture.name for picture in (ROOT / "docs/images").iterdir() if f"images/{picture.name}" not in page_texts
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -47,19 +49,19 @@ def test_every_picture_is_shown_on_a_page():
         ("`[a](gone.md)`", None),
     ],
 )
-def test_dead_ends_of_a_page_are_found(tmp_path, text, complaint):
+def test_broken_links_of_a_page_are_reported(tmp_path, text, complaint):
     (tmp_path / "there.md").write_text("# A place\n\n# A place\n")
     (tmp_path / "code").mkdir()
     (tmp_path / "code/there.py").touch()
     page = tmp_path / "page.md"
     page.write_text(text)
 
-    found = list(links.broken(page, root=tmp_path))
+    complaints = list(links.broken(page, root=tmp_path))
 
-    assert found == ([f"page.md:1: {complaint}"] if complaint else [])
+    assert complaints == ([f"page.md:1: {complaint}"] if complaint else [])
 
 
-def test_site_is_built_without_a_warning_and_asks_no_other_host(tmp_path):
+def test_site_is_built_without_warnings_and_loads_from_no_other_host(tmp_path):
     build = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "-n", "-q", "-d", str(tmp_path / "cache")]
 
     build += [str(ROOT / "docs"), str(tmp_path / "site")]
@@ -83,14 +85,14 @@ def test_site_is_built_without_a_warning_and_asks_no_other_host(tmp_path):
         ('<link rel="stylesheet" href="//fonts.example.com/x">', "loads from another host: //fonts.example.com/x"),
     ],
 )
-def test_faults_of_a_site_are_found(tmp_path, body, complaint):
+def test_faults_of_a_site_are_reported(tmp_path, body, complaint):
     (tmp_path / "there.html").write_text('<p id="place">x</p>')
     (tmp_path / "page.html").write_text(body)
 
     assert list(site.faults(tmp_path)) == ([f"page.html: {complaint}"] if complaint else [])
 
 
-def test_font_from_another_host_is_found_in_a_style(tmp_path):
+def test_font_from_another_host_in_a_stylesheet_is_reported(tmp_path):
     (tmp_path / "x.css").write_text("a { background: url(own.png) } @import 'https://fonts.example.com/css';")
 
     assert list(site.faults(tmp_path)) == ["x.css: loads from another host: https://fonts.example.com/css"]
@@ -99,5 +101,7 @@ def test_font_from_another_host_is_found_in_a_style(tmp_path):
 # --- The description -------------------------------------------------------------------------------------------------
 
 
-def test_kept_description_is_what_the_code_makes():
-    assert json.loads(kept.FILE.read_text()) == openapi.made(), "The API has changed: run `bin/docs openapi`."
+def test_saved_description_matches_the_code():
+    assert json.loads(published_openapi.FILE.read_text()) == openapi.made(), (
+        "The API has changed: run `bin/docs openapi`."
+    )

@@ -1,4 +1,4 @@
-"""bin/test: which tests its arguments stand for."""
+"""The tests that the arguments of bin/test select."""
 
 import subprocess
 import sys
@@ -35,11 +35,11 @@ FILES = {
     "tests/till/test_orders.py": "",
     "tests/till/drawers/test_drawers.py": "",
 }
-NO_MATTER = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+GIT_IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@example.com")
 
 
-def git(where, *arguments):
-    subprocess.run(["git", *NO_MATTER, *arguments], cwd=where, check=True, capture_output=True)
+def git(directory, *arguments):
+    subprocess.run(["git", *GIT_IDENTITY, *arguments], cwd=directory, check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -54,28 +54,28 @@ def project(tmp_path):
     return tmp_path
 
 
-def chosen(project, *given):
-    return selection.pytest_arguments(given, root=project)
+def selected(project, *arguments):
+    return selection.pytest_arguments(arguments, root=project)
 
 
-def changed(project, *paths):
+def selected_for_changes(project, *paths):
     for path in paths:
         (project / path).write_text("a = 1\n")
-    return chosen(project, "--changed")[: -len(selection.FAST)]
+    return selected(project, "--changed")[: -len(selection.FAST)]
 
 
 def test_without_arguments_the_fast_lane_runs(project):
-    assert chosen(project) == ["-m", "not slow"]
+    assert selected(project) == ["-m", "not slow"]
 
 
-def test_all_are_all(project):
-    assert chosen(project, "--all") == ["--durations=25"]
+def test_all_option_selects_every_test(project):
+    assert selected(project, "--all") == ["--durations=25"]
 
 
-def test_coverage_is_gated_where_all_tests_run(project):
-    assert chosen(project, "--all", "--coverage") == ["--durations=25", *selection.COVERAGE]
-    assert chosen(project, "--coverage", "shop") == ["tests/shop", *selection.COVERAGE, selection.NO_GATE]
-    assert chosen(project, "--coverage", "--all", "-x") == [
+def test_coverage_is_gated_only_where_all_tests_run(project):
+    assert selected(project, "--all", "--coverage") == ["--durations=25", *selection.COVERAGE]
+    assert selected(project, "--coverage", "shop") == ["tests/shop", *selection.COVERAGE, selection.NO_GATE]
+    assert selected(project, "--coverage", "--all", "-x") == [
         "--durations=25",
         "-x",
         *selection.COVERAGE,
@@ -84,13 +84,13 @@ def test_coverage_is_gated_where_all_tests_run(project):
 
 
 @pytest.mark.parametrize("option", [["-x"], ["-k", "shop"], ["--lf"]])
-def test_options_of_pytest_pass_through(project, option):
-    assert chosen(project, *option) == ["-m", "not slow", *option]
-    assert chosen(project, "--all", *option) == ["--durations=25", *option]
+def test_options_of_pytest_are_passed_on(project, option):
+    assert selected(project, *option) == ["-m", "not slow", *option]
+    assert selected(project, "--all", *option) == ["--durations=25", *option]
 
 
-def test_own_marks_replace_the_lane(project):
-    assert chosen(project, "-m", "slow") == ["-m", "slow"]
+def test_marker_option_replaces_the_fast_lane(project):
+    assert selected(project, "-m", "slow") == ["-m", "slow"]
 
 
 @pytest.mark.parametrize(
@@ -108,52 +108,52 @@ def test_own_marks_replace_the_lane(project):
         ("till/drawers/coins", ["tests/till/drawers"]),
     ],
 )
-def test_a_path_stands_for_its_tests_slow_ones_too(project, path, tests):
-    assert chosen(project, path, "-k", "shop") == [*tests, "-k", "shop"]
+def test_path_selects_its_tests_including_slow_ones(project, path, tests):
+    assert selected(project, path, "-k", "shop") == [*tests, "-k", "shop"]
 
 
-def test_a_path_without_tests_is_an_error(project):
+def test_path_without_tests_is_an_error(project):
     with pytest.raises(selection.NothingToRunError, match=r"till/unused\.py"):
-        chosen(project, "till/unused.py")
+        selected(project, "till/unused.py")
 
 
-def test_nothing_changed_leaves_the_architecture(project):
-    assert changed(project) == ["tests/test_architecture.py"]
+def test_without_changes_only_the_architecture_is_tested(project):
+    assert selected_for_changes(project) == ["tests/test_architecture.py"]
 
 
-def test_tests_of_what_changed_and_of_what_imports_it_run(project):
-    assert changed(project, "shop/ledger.py") == [
+def test_tests_of_changed_modules_and_of_their_importers_run(project):
+    assert selected_for_changes(project, "shop/ledger.py") == [
         "tests/shop/test_ledger.py",
         "tests/shop/test_orders.py",  # shop/rewards/orders.py imports the ledger; shop/views.py does not
         "tests/test_architecture.py",
     ]
 
 
-def test_a_test_that_imports_what_changed_runs(project):
-    assert "tests/shop/test_sales.py" in changed(project, "shop/rewards/stamps.py")
+def test_tests_that_import_a_changed_module_run(project):
+    assert "tests/shop/test_sales.py" in selected_for_changes(project, "shop/rewards/stamps.py")
 
 
-def test_what_is_committed_or_new_has_changed_too(project):
+def test_committed_and_new_files_count_as_changed(project):
     (project / "shop/ledger.py").write_text("a = 1\n")
     git(project, "commit", "--all", "--message=Change", "--no-verify")
 
-    found = changed(project, "tests/till/test_new.py")
+    tests = selected_for_changes(project, "tests/till/test_new.py")
 
-    assert {"tests/shop/test_ledger.py", "tests/till/test_new.py"} <= set(found)
+    assert {"tests/shop/test_ledger.py", "tests/till/test_new.py"} <= set(tests)
 
 
-def test_what_is_gone_is_not_asked_for(project):
+def test_deleted_test_is_not_selected(project):
     (project / "tests/shop/test_ledger.py").unlink()
 
-    assert changed(project) == ["tests/test_architecture.py"]
+    assert selected_for_changes(project) == ["tests/test_architecture.py"]
 
 
-def test_a_conftest_stands_for_its_folder(project):
-    assert "tests/shop" in changed(project, "tests/shop/conftest.py")
+def test_changed_conftest_selects_its_folder(project):
+    assert "tests/shop" in selected_for_changes(project, "tests/shop/conftest.py")
 
 
-def test_what_is_not_followed_is_said(project, capsys):
-    changed(project, "page.html")
+def test_changed_file_that_is_not_followed_is_reported(project, capsys):
+    selected_for_changes(project, "page.html")
 
     assert capsys.readouterr().err == "--changed does not follow page.html\n"
 
@@ -172,7 +172,7 @@ def test_imports_are_read_from_the_source(source, names):
     assert imported_names(source, package="shop.rewards") == names
 
 
-def test_a_package_is_imported_by_its_name():
+def test_package_is_imported_by_its_name():
     assert module_name("shop/rewards/__init__.py") == "shop.rewards"
     assert module_name("bin/embedded/server.py") == "embedded.server"
     assert importers({"a.py": {"shop.rewards"}, "b.py": {"shop"}}, ["shop/rewards/__init__.py"]) == {"a.py"}

@@ -1,4 +1,4 @@
-"""Several hosts, each a directory of its own, over shared servers. bin/several-hosts runs these tests, nobody else."""
+"""Several hosts, each with its own directory, over shared servers. Only bin/several-hosts runs these tests."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ REDIS = "redis"
 
 
 class Host(Stack):
-    """A host: web and worker with a working directory and a DATA_DIR of their own."""
+    """A host: web and worker with their own working directory and DATA_DIR."""
 
     @property
     def data_dir(self) -> Path:
@@ -67,16 +67,16 @@ def hosts(
     replica: Replica,
     django_db_blocker: Any,
 ) -> Iterator[tuple[Host, Host]]:
-    """Two of them; the first has the one beat. Once with Redis as the broker, once with RabbitMQ."""
+    """Two hosts, the first of which runs beat: once with Redis as the broker, once with RabbitMQ."""
     broker = {} if request.param == REDIS else {"CELERY_BROKER_URL": request.getfixturevalue("rabbit").url}
     pair = []
     for name in ("one", "two"):
-        here = folder / f"{request.param}-{name}"
-        here.mkdir()
-        host = Host(log=here / "log", redis_url=settings.REDIS_URL, directory=here)
+        host_folder = folder / f"{request.param}-{name}"
+        host_folder.mkdir()
+        host = Host(log=host_folder / "log", redis_url=settings.REDIS_URL, directory=host_folder)
         with django_db_blocker.unblock():
             host.settings = {
-                "DATA_DIR": str(here / "data"),
+                "DATA_DIR": str(host_folder / "data"),
                 "DATABASE_URL": bouncer.url,
                 "PGBOUNCER": "1",
                 "DATABASE_STATEMENT_TIMEOUT_MS": "0",

@@ -1,4 +1,4 @@
-"""What several hosts share, as real servers on loopback: PgBouncer, a streaming replica, an S3 store, RabbitMQ."""
+"""The servers that several hosts share, on loopback: PgBouncer, a streaming replica, an S3 store, RabbitMQ."""
 
 import os
 import shutil
@@ -27,15 +27,15 @@ RABBITMQ = "/usr/lib/rabbitmq/bin/rabbitmq-server"
 
 
 def programs_missing() -> set[str]:
-    found = {
+    installed = {
         "pgbouncer": shutil.which("pgbouncer", path="/usr/sbin:/usr/bin"),
         "rabbitmq-server": Path(RABBITMQ).exists(),
     }
-    return {name for name, there in found.items() if not there}
+    return {name for name, is_installed in installed.items() if not is_installed}
 
 
 def home() -> Home:
-    """The embedded servers' own: neither PostgreSQL nor PgBouncer runs as root."""
+    """The home of the embedded servers, since neither PostgreSQL nor PgBouncer runs as root."""
     data_dir = Path(settings.DATA_DIR)
     programs = Programs.installed()
     return Home(data_dir, choose(data_dir, programs, made_now=False), programs, durable=False)
@@ -77,19 +77,19 @@ class Bouncer(Running):
 
     def _answers(self) -> bool:
         try:
-            return bool(self.ask("SHOW VERSION"))
+            return bool(self.query("SHOW VERSION"))
         except psycopg.OperationalError:
             return False
 
-    def ask(self, question: str) -> list[Any]:
-        """What PgBouncer's own console says."""
+    def query(self, statement: str) -> list[Any]:
+        """The rows that PgBouncer's console returns."""
         with (
             psycopg.connect(
                 f"host=127.0.0.1 port={self.port} dbname=pgbouncer user=loyalty", autocommit=True
             ) as console,
             psycopg.ClientCursor(console) as cursor,
         ):
-            return cursor.execute(question).fetchall()  # type: ignore[arg-type]
+            return cursor.execute(statement).fetchall()  # type: ignore[arg-type]
 
 
 class Replica(Running):
@@ -113,16 +113,16 @@ class Replica(Running):
     def url(self) -> str:
         return f"postgres://loyalty@/{connection.settings_dict['NAME']}?host={self.run}"
 
-    def ask(self, question: str) -> Any:
+    def query(self, statement: str) -> Any:
         """The first column of the first row."""
         name = connection.settings_dict["NAME"]
-        with psycopg.connect(f"host={self.run} user=loyalty dbname={name}", autocommit=True) as line:
-            [found] = line.execute(question).fetchone() or [None]  # type: ignore[arg-type]
-            return found
+        with psycopg.connect(f"host={self.run} user=loyalty dbname={name}", autocommit=True) as session:
+            [value] = session.execute(statement).fetchone() or [None]  # type: ignore[arg-type]
+            return value
 
     def _answers(self) -> bool:
         try:
-            return bool(self.ask("SELECT pg_is_in_recovery()"))
+            return bool(self.query("SELECT pg_is_in_recovery()"))
         except psycopg.OperationalError:
             return False
 
@@ -161,11 +161,11 @@ class Bucket:
         }
 
     def names(self) -> set[str]:
-        return {found["Key"] for found in self.client.list_objects_v2(Bucket=self.NAME).get("Contents", [])}
+        return {item["Key"] for item in self.client.list_objects_v2(Bucket=self.NAME).get("Contents", [])}
 
 
 class Rabbit(Running):
-    """RabbitMQ with everything it writes in `folder`, and an epmd of its own."""
+    """RabbitMQ with its own epmd and with all its files in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -200,7 +200,7 @@ class Rabbit(Running):
         return f"amqp://guest:guest@127.0.0.1:{self.port}//"
 
     def queues(self) -> dict[str, str]:
-        """The types of its queues."""
+        """The type of each queue, by its name."""
         output = self._ctl("list_queues", "--quiet", "--no-table-headers", "name", "type").stdout
         return dict(line.split("\t") for line in output.splitlines())
 

@@ -1,4 +1,4 @@
-"""A dump restored into an empty database is whole, by the platform's own checks; and they see where one is not."""
+"""A dump that is restored into an empty database passes the platform's checks, and a tampered copy does not."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ RESTORED = "restored"
 
 @pytest.fixture
 def restored(transactional_db, tmp_path):
-    """The address of a copy, made with pg_dump and pg_restore, of a brand with points."""
+    """The address of a copy of a database with points, made with pg_dump and pg_restore."""
     brand = factories.brand()
     factories.level(brand)
     customer = factories.customer(brand)
@@ -53,17 +53,17 @@ def manage(address, *arguments):
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_what_was_dumped_comes_back_whole(restored):
+def test_restored_dump_passes_the_checks(restored):
     for command in (["migrate", "--check"], ["migrate"], ["check_ledger"], ["check_rollups"]):
         result = manage(restored, *command)
         assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_a_copy_that_was_tampered_with_is_seen(restored):
+def test_tampered_copy_fails_the_check_of_the_ledger(restored):
     manage(restored, "migrate")
     entry = connection.settings_dict
-    with psycopg.connect(f"host={entry['HOST']} user={entry['USER']} dbname={RESTORED}") as line:
-        line.execute("UPDATE user_points SET points = points + 1, points_earned = points_earned + 1")
+    with psycopg.connect(f"host={entry['HOST']} user={entry['USER']} dbname={RESTORED}") as session:
+        session.execute("UPDATE user_points SET points = points + 1, points_earned = points_earned + 1")
 
     result = manage(restored, "check_ledger")
 

@@ -1,4 +1,4 @@
-"""The journeys over two hosts: what begins on one goes on at the other, and nothing lies on a host's own disk."""
+"""Journeys over two hosts: work that begins on one continues on the other, and no file is on a host's own disk."""
 
 from contextlib import contextmanager
 
@@ -45,15 +45,15 @@ def points(host, bearer):
     return httpx.get(host.url + POINTS, headers=bearer, timeout=20).json()["data"]["points"]
 
 
-def settled():
+def wait_for_events():
     wait_until(lambda: not Event.objects.pending().exists())
 
 
 @contextmanager
-def portal(person):
-    """Somebody's browser, logged in once, for the portal on whatever host."""
+def portal(user):
+    """An HTTP client for the portal on any host, logged in as the user."""
     client = Client()
-    client.force_login(person)
+    client.force_login(user)
     cookies = {settings.SESSION_COOKIE_NAME: client.cookies[settings.SESSION_COOKIE_NAME].value}
     with httpx.Client(cookies=cookies, timeout=20, follow_redirects=True) as http:
         yield http
@@ -67,7 +67,7 @@ def submit(http, address, **fields):
     return http.post(address, data={"csrfmiddlewaretoken": token, **fields}, headers={"Referer": address})
 
 
-def exported(http, host, brand):
+def export_scans(http, host, brand):
     """Start an export of the scans on `host`; returns its job once it has ended."""
     answer = submit(http, f"{host.url}/admin/authcodes/scan/export/", brand=str(brand.pk), format="csv")
     assert answer.status_code == 200
@@ -81,31 +81,31 @@ def exported(http, host, brand):
 def replica_reads(replica):
     """How often tables of scans and codes were read on the replica."""
     tables = "('authcodes_scan', 'authcodes_authcode')"
-    return replica.ask(
+    return replica.query(
         f"SELECT coalesce(sum(seq_scan + coalesce(idx_scan, 0)), 0) FROM pg_stat_user_tables WHERE relname IN {tables}"
     )
 
 
-def test_a_scan_on_one_host_is_points_on_both(brand, bearer, hosts):
+def test_scan_on_one_host_is_credited_on_both(brand, bearer, hosts):
     one, two = hosts
     codes = [factories.code(brand) for _ in range(6)]
 
     for number, code in enumerate(codes):
         scan(hosts[number % 2], code, bearer)
-    settled()
+    wait_for_events()
 
     assert points(one, bearer) == points(two, bearer) == 60
     assert LoyaltyTransaction.objects.count() == 6
 
 
-def test_an_export_from_one_host_is_downloaded_from_the_other(brand, bearer, hosts, bucket):
+def test_export_of_one_host_is_downloaded_from_the_other(brand, bearer, hosts, bucket):
     one, two = hosts
     code = factories.code(brand)
     scan(one, code, bearer)
-    settled()
+    wait_for_events()
 
     with portal(staff(brand)) as http:
-        job = exported(http, two, brand)
+        job = export_scans(http, two, brand)
         file = http.get(f"{one.url}/admin/jobs/job/{job.pk}/download/")
 
     assert file.status_code == 200
@@ -114,7 +114,7 @@ def test_an_export_from_one_host_is_downloaded_from_the_other(brand, bearer, hos
     assert one.files() == two.files() == []
 
 
-def test_an_uploaded_list_is_checked_by_whichever_worker_takes_it(brand, hosts, bucket):
+def test_uploaded_list_is_stored_in_the_bucket_and_checked_by_either_worker(brand, hosts, bucket):
     one, two = hosts
     code = factories.code(brand)
     before = bucket.names()
@@ -139,13 +139,13 @@ def test_an_uploaded_list_is_checked_by_whichever_worker_takes_it(brand, hosts, 
     assert one.files() == two.files() == []
 
 
-def test_the_other_host_takes_over_when_a_worker_dies(brand, bearer, hosts):
+def test_other_host_takes_over_when_a_worker_dies(brand, bearer, hosts):
     _one, two = hosts
     worker = two.processes[1]
     two.kill(worker)
 
     scan(two, factories.code(brand), bearer)
-    settled()
+    wait_for_events()
     two.start_worker(concurrency=1, beat=False, name="1@%h")
 
     assert points(two, bearer) == 10
@@ -154,51 +154,51 @@ def test_the_other_host_takes_over_when_a_worker_dies(brand, bearer, hosts):
 def test_dashboard_and_exports_are_read_from_the_replica(brand, bearer, hosts, replica):
     one, two = hosts
     scan(one, factories.code(brand), bearer)
-    settled()
+    wait_for_events()
     before = replica_reads(replica)
 
     with portal(staff(brand)) as http:
         page = http.get(f"{two.url}/admin/")
         after_the_page = wait_until(lambda: (now := replica_reads(replica)) > before and now)
-        exported(http, one, brand)
+        export_scans(http, one, brand)
 
     assert page.status_code == 200
     wait_until(lambda: replica_reads(replica) > after_the_page)
 
 
-def test_a_replica_that_lags_behind_shows_nobody_the_past(brand, bearer, hosts, replica):
+def test_exports_are_current_although_the_replica_lags_behind(brand, bearer, hosts, replica):
     one, two = hosts
-    replica.ask("SELECT pg_wal_replay_pause()::text")
+    replica.query("SELECT pg_wal_replay_pause()::text")
     try:
         code = factories.code(brand)
         scan(one, code, bearer)
-        settled()
+        wait_for_events()
         with portal(staff(brand)) as http:
             page = http.get(f"{two.url}/admin/")
-            job = exported(http, two, brand)
+            job = export_scans(http, two, brand)
             file = http.get(f"{two.url}/admin/jobs/job/{job.pk}/download/").text
     finally:
-        replica.ask("SELECT pg_wal_replay_resume()::text")
+        replica.query("SELECT pg_wal_replay_resume()::text")
 
     assert page.status_code == 200
     assert code.code in file
 
 
-def test_more_connections_than_sessions_go_through_the_pool(brand, bearer, hosts, bouncer):
+def test_pool_serves_more_connections_than_it_has_sessions(brand, bearer, hosts, bouncer):
     for host in hosts:
         for _ in range(3):
             scan(host, factories.code(brand), bearer)
-    settled()
+    wait_for_events()
 
-    pools = [row for row in bouncer.ask("SHOW POOLS") if row[0].startswith("test_")]
-    servers = sum(len([row for row in bouncer.ask("SHOW SERVERS") if row[2] == pool[0]]) for pool in pools)
-    clients = len([row for row in bouncer.ask("SHOW CLIENTS") if row[2].startswith("test_")])
+    pools = [row for row in bouncer.query("SHOW POOLS") if row[0].startswith("test_")]
+    servers = sum(len([row for row in bouncer.query("SHOW SERVERS") if row[2] == pool[0]]) for pool in pools)
+    clients = len([row for row in bouncer.query("SHOW CLIENTS") if row[2].startswith("test_")])
     assert 0 < servers <= bouncer.POOL
     assert clients >= 4
     assert all(row[-1] == "transaction" for row in pools)
 
 
-def test_each_host_tells_its_own_figures_and_the_same_state(brand, bearer, hosts):
+def test_each_host_reports_its_own_counts_and_the_shared_state(brand, bearer, hosts):
     token = {"Authorization": f"Bearer {'m' * 40}"}
 
     def metrics_of(host):
@@ -217,7 +217,7 @@ def test_each_host_tells_its_own_figures_and_the_same_state(brand, bearer, hosts
     assert after[0][1] == after[1][1]
 
 
-def test_rabbitmq_keeps_the_messages_in_quorum_queues(hosts, request):
+def test_rabbitmq_stores_the_messages_in_quorum_queues(hosts, request):
     if "CELERY_BROKER_URL" not in hosts[0].settings:
         pytest.skip("the broker of this turn is Redis")
 

@@ -20,9 +20,9 @@ from tests.support.live_stack import Stack, wait_until
 
 @pytest.fixture(scope="package")  # its worker would deliver the events of other tests
 def stack(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any) -> Iterator[Stack]:
-    # Nobody reads the mails of the guide's customers. Brands have names under localhost, as with bin/run.
-    own = {"REGISTRATION_CONFIRMS_EMAIL": "0", "ALLOWED_HOSTS": "localhost,.localhost,127.0.0.1"}
-    running = Stack(log=tmp_path_factory.mktemp("stack") / "log", redis_url=settings.REDIS_URL, settings=own)
+    # The guide's customers cannot read e-mails. Brands have names under localhost, as with bin/run.
+    stack_settings = {"REGISTRATION_CONFIRMS_EMAIL": "0", "ALLOWED_HOSTS": "localhost,.localhost,127.0.0.1"}
+    running = Stack(log=tmp_path_factory.mktemp("stack") / "log", redis_url=settings.REDIS_URL, settings=stack_settings)
     with django_db_blocker.unblock():
         try:
             running.start_web()
@@ -33,8 +33,8 @@ def stack(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any) 
 
 
 @dataclass
-class Person:
-    """A customer with an app in hand."""
+class AppCustomer:
+    """A customer who uses the brand's app."""
 
     user: User
     brand: Brand
@@ -56,8 +56,8 @@ class Person:
             "type": "authenticator_scan",
             "product": {"authCode": str(code)},
         }
-        also = {**self.headers(), "api-key": self.app_key, "origin": self.origin, **headers}
-        return self.http.post("/api/v1/brand/loyalty/campaign/event", json=body, headers=also)
+        all_headers = {**self.headers(), "api-key": self.app_key, "origin": self.origin, **headers}
+        return self.http.post("/api/v1/brand/loyalty/campaign/event", json=body, headers=all_headers)
 
     def points(self) -> Any:
         return self.http.get("/api/v1/customer/loyalty/points", headers=self.headers()).json()["data"]
@@ -75,21 +75,21 @@ def brand(transactional_db: None) -> Brand:
 
 
 @pytest.fixture
-def person(stack: Stack, brand: Brand) -> Iterator[Callable[..., Person]]:
+def make_customer(stack: Stack, brand: Brand) -> Iterator[Callable[..., AppCustomer]]:
     """Makes customers of the brand."""
     _key, text = api_keys.create(brand=brand, kind=ApiKey.Kind.APP, name="app", at=timezone.now())
     origin = brand.hostnames.get().hostname
     with httpx.Client(base_url=stack.url, timeout=20) as http:
 
-        def made(user: User | None = None, **fields: Any) -> Person:
-            return Person(user or factories.customer(brand, **fields), brand, http, text, f"https://{origin}")
+        def make(user: User | None = None, **fields: Any) -> AppCustomer:
+            return AppCustomer(user or factories.customer(brand, **fields), brand, http, text, f"https://{origin}")
 
-        yield made
+        yield make
 
 
 @pytest.fixture
-def settled() -> Callable[[], None]:
-    """Waits until no event is pending any more."""
+def wait_for_events() -> Callable[[], None]:
+    """Waits until no event is pending."""
 
     def wait() -> None:
         wait_until(lambda: not Event.objects.pending().exists())

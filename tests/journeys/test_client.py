@@ -1,4 +1,4 @@
-"""The generated client: typed throughout, and good for the way from a scan to points."""
+"""The generated Python client is fully typed, and takes a customer from a scan to points."""
 
 import importlib
 import json
@@ -28,7 +28,7 @@ def generated(tmp_path_factory):
 
 @pytest.fixture
 def client(generated, monkeypatch):
-    """The package, imported; forgotten again at the end."""
+    """Imports a module of the package. The package is unloaded at the end."""
     monkeypatch.syspath_prepend(str(generated))
     yield lambda name: importlib.import_module(f"loyalty_client{name}")
     for name in [name for name in sys.modules if name.partition(".")[0] == "loyalty_client"]:
@@ -37,15 +37,15 @@ def client(generated, monkeypatch):
 
 def test_client_has_a_call_for_every_operation_and_is_typed(generated):
     calls = {path.stem for path in generated.glob("loyalty_client/api/*/*.py")} - {"__init__"}
-    checked = [sys.executable, "-m", "mypy", "--strict", "--config-file", "/dev/null", "--cache-dir", "/dev/null"]
+    type_check = [sys.executable, "-m", "mypy", "--strict", "--config-file", "/dev/null", "--cache-dir", "/dev/null"]
 
-    result = subprocess.run([*checked, "loyalty_client"], cwd=generated, check=False, capture_output=True, text=True)
+    result = subprocess.run([*type_check, "loyalty_client"], cwd=generated, check=False, capture_output=True, text=True)
 
     assert {"log_in", "verify_product", "read_points", "credit_action", "redeem_reward"} <= calls
     assert result.returncode == 0, result.stdout
 
 
-def test_client_goes_from_a_scan_to_points(client, stack, brand, settled):
+def test_client_takes_a_customer_from_a_scan_to_points(client, stack, brand, wait_for_events):
     customer, code = factories.customer(brand, password=PASSWORD), factories.code(brand)
     models = client(".models")
     guest = client("").Client(base_url=stack.url)
@@ -53,28 +53,30 @@ def test_client_goes_from_a_scan_to_points(client, stack, brand, settled):
     tokens = client(".api.tokens.log_in").sync(
         client=guest, body=models.LoginInput(email=customer.email, password=PASSWORD, brand_id=brand.pk)
     )
-    own = client("").AuthenticatedClient(base_url=stack.url, token=tokens.access)
+    customer_client = client("").AuthenticatedClient(base_url=stack.url, token=tokens.access)
     verify = client(".api.scanning.verify_product")
-    scan = verify.sync(code.code, client=own, body=models.LocationInput(latitude=48.85, longitude=2.35))
-    settled()
-    points = client(".api.account.read_points").sync(client=own)
-    state = client(".api.scanning.read_scan").sync(scan.scan_id, client=own)
+    scan = verify.sync(code.code, client=customer_client, body=models.LocationInput(latitude=48.85, longitude=2.35))
+    wait_for_events()
+    points = client(".api.account.read_points").sync(client=customer_client)
+    state = client(".api.scanning.read_scan").sync(scan.scan_id, client=customer_client)
 
     assert (scan.status.value, scan.points_awarded) == ("success", 10)
     assert (points.data.points, state.points_status.value) == (10, "awarded")
 
 
-def test_client_gives_errors_as_what_they_are(client, stack, person):
-    customer = person()
-    own = client("").AuthenticatedClient(base_url=stack.url, token=customer.headers()["authorization"].split()[1])
+def test_client_returns_errors_as_typed_answers(client, stack, make_customer):
+    customer = make_customer()
+    customer_client = client("").AuthenticatedClient(
+        base_url=stack.url, token=customer.headers()["authorization"].split()[1]
+    )
 
-    answer = client(".api.scanning.verify_product").sync_detailed("NOBODYS-CODE", client=own)
+    answer = client(".api.scanning.verify_product").sync_detailed("NOBODYS-CODE", client=customer_client)
 
     assert (answer.status_code, answer.parsed.error) == (400, "AUTH_CODE_INVALID")
     assert answer.parsed.support_email == customer.brand.support_email
 
 
-def test_receiver_verifies_who_sent_a_message_and_types_it(client):
+def test_receiver_verifies_the_sender_of_a_webhook_and_returns_a_typed_event(client):
     webhooks, now = client(".webhooks"), timezone.now()
     secret, other = webhook_signatures.new_secret(), webhook_signatures.new_secret()
     message = {
@@ -83,14 +85,16 @@ def test_receiver_verifies_who_sent_a_message_and_types_it(client):
         "data": {"user_id": 42, "changed": []},
     }
 
-    def received(of=secret, sent=message):
-        body = json.dumps(sent).encode()
-        headers = webhook_signatures.signed_headers(message_id="msg_1", at=now, body=body, secrets_in_use=[of])
+    def receive_message(signing_secret=secret, content=message):
+        body = json.dumps(content).encode()
+        headers = webhook_signatures.signed_headers(
+            message_id="msg_1", at=now, body=body, secrets_in_use=[signing_secret]
+        )
         return webhooks.receive(secret, body, {name.title(): value for name, value in headers.items()})
 
-    assert isinstance(received(), client(".models").MemberChangedEvent)
-    assert (received().data.user_id, received().timestamp.year) == (42, 2026)
+    assert isinstance(receive_message(), client(".models").MemberChangedEvent)
+    assert (receive_message().data.user_id, receive_message().timestamp.year) == (42, 2026)
     with pytest.raises(webhooks.WebhookVerificationError):
-        received(of=other)
+        receive_message(signing_secret=other)
     with pytest.raises(webhooks.UnknownWebhook, match=r"moon\.landed"):
-        received(sent=message | {"type": "moon.landed"})
+        receive_message(content=message | {"type": "moon.landed"})

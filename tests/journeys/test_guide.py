@@ -1,6 +1,6 @@
-"""The API guide's blocks of code, run from the first page to the last; their answers are the ones the pages show.
+"""Runs the code blocks of the API guide from the first page to the last, and compares the answers with the pages.
 
-The session that README shows is run too.
+The session of the README runs too.
 """
 
 import json
@@ -22,7 +22,7 @@ GUIDE = ROOT / "docs/api"
 README = ROOT / "README.md"
 CALL = re.compile(r'api\.(?:request\(\s*"([A-Z]+)",|(\w+)\()\s*f?"([^"]+)"')
 TYPESCRIPT_CALL = re.compile(r'\.(GET|POST|PUT|PATCH|DELETE)\(\s*"([^"]+)"')
-ELSEWHERE = {
+NOT_IN_GUIDE = {
     *("check_alive", "check_ready"),  # docs/operations/monitor.md: for operators
     "claim_reward_by_old_path",  # answers as claim_reward does
     *("read_qr_image", "read_qr_image_svg"),  # fetched from addresses that list_qr_codes gives
@@ -33,7 +33,7 @@ MARK = "@@@@ block"
 
 @dataclass
 class Step:
-    """A block in one language, and the answer that the page shows after it."""
+    """A code block in one language, and the answer that the page shows after it."""
 
     where: str
     code: str
@@ -46,30 +46,32 @@ def pages():
 
 
 def steps(language):
-    found = []
+    result = []
     for page in pages():
         for kind, text in BLOCK.findall(page.read_text()):
             if kind == language:
-                found.append(Step(f"{page.name}, block {len(found) + 1}", text))
+                result.append(Step(f"{page.name}, block {len(result) + 1}", text))
             elif kind == "json":
-                found[-1].answer = text
-    return found
+                result[-1].answer = text
+    return result
 
 
-def fits(shown, got):
-    """Whether an answer has what the page shows of it; "..." is anything."""
-    if shown == "...":
+def matches(expected, actual):
+    """Whether an answer has everything that the page shows. "..." matches any value."""
+    if expected == "...":
         return True
-    if isinstance(shown, dict):
-        return isinstance(got, dict) and all(name in got and fits(shown[name], got[name]) for name in shown)
-    if isinstance(shown, list):
-        return isinstance(got, list) and len(got) == len(shown) and all(map(fits, shown, got))
-    return shown == got
+    if isinstance(expected, dict):
+        return isinstance(actual, dict) and all(
+            name in actual and matches(expected[name], actual[name]) for name in expected
+        )
+    if isinstance(expected, list):
+        return isinstance(actual, list) and len(actual) == len(expected) and all(map(matches, expected, actual))
+    return expected == actual
 
 
 @pytest.fixture
 def shop(stack, transactional_db, tmp_path):
-    """The demo as a reader has it, with wallets and a reward; and a directory to work in, like the project's."""
+    """The demo as a reader has it, with wallets and a reward, and a working directory like the project's."""
     for name in (".venv", "manage.py"):
         (tmp_path / name).symlink_to(ROOT / name)
     environment = {
@@ -78,7 +80,7 @@ def shop(stack, transactional_db, tmp_path):
         "DATA_DIR": str(tmp_path / "var"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    made = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "manage.py", "demo"],
         cwd=tmp_path,
         env=environment,
@@ -86,7 +88,7 @@ def shop(stack, transactional_db, tmp_path):
         capture_output=True,
         text=True,
     )
-    assert made.returncode == 0, made.stderr
+    assert result.returncode == 0, result.stderr
     brand = Brand.objects.get(slug="demo-aurora")
     wallets.apple(brand)
     wallets.google(brand)
@@ -101,38 +103,38 @@ LANGUAGES = {
 TYPESCRIPT_MARK = "console.log(`\\n{mark} {where}`);\n"
 
 
-def test_every_block_of_the_guide_runs_and_answers_as_it_says(shop):
-    faults = [fault for language in LANGUAGES for fault in run(language, *shop)]
+def test_every_block_of_the_guide_runs_with_the_documented_answer(shop):
+    faults = [fault for language in LANGUAGES for fault in run_blocks(language, *shop)]
 
     assert faults == []
-    assert newest_line(session(README), *shop)["points_earned"] > 0
+    assert newest_entry(session(README), *shop)["points_earned"] > 0
 
 
 @pytest.mark.skipif(
     not shutil.which("npm"), reason="Node.js with npm is not installed: the TypeScript blocks do not run"
 )
-def test_every_typescript_block_is_typed_and_answers_as_it_says(shop, tmp_path_factory):
+def test_every_typescript_block_is_typed_and_gives_the_documented_answer(shop, tmp_path_factory):
     directory, environment = shop
     project = typescript.project(tmp_path_factory.mktemp("typescript"))
     expected_steps = steps("ts")
     program = "".join(TYPESCRIPT_MARK.format(mark=MARK, where=step.where) + step.code for step in expected_steps)
     (project / "guide.ts").write_text(program)
 
-    built = typescript.compiled(project)
+    built = typescript.compile_project(project)
     assert built.returncode == 0, built.stdout
-    result = typescript.ran(project, "guide", directory=directory, environment=environment)
+    result = typescript.run_program(project, "guide", directory=directory, environment=environment)
 
     assert list(differences("ts", expected_steps, result)) == []
 
 
 def session(page):
     """The page's block that calls the service with curl."""
-    [found] = [text for kind, text in BLOCK.findall(page.read_text()) if kind == "sh" and "curl" in text]
-    return found
+    [block] = [text for kind, text in BLOCK.findall(page.read_text()) if kind == "sh" and "curl" in text]
+    return block
 
 
-def newest_line(script, directory, environment):
-    """Of the ledger that the session ends with: the one for the code it scanned."""
+def newest_entry(script, directory, environment):
+    """The ledger entry of the code that the session scanned."""
     command, _mark = LANGUAGES["sh"]
     script += "echo $CODE"
     result = subprocess.run(
@@ -140,15 +142,15 @@ def newest_line(script, directory, environment):
     )
     assert result.returncode == 0, result.stderr
     *_before, ledger, code = result.stdout.splitlines()
-    [line] = [line for line in json.loads(ledger)["data"] if line["reason_id"] == code]
-    return line
+    [entry] = [entry for entry in json.loads(ledger)["data"] if entry["reason_id"] == code]
+    return entry
 
 
 def test_first_steps_show_the_session_of_the_readme():
     assert session(ROOT / "docs/first-steps.md") == session(README)
 
 
-def test_every_operation_of_the_service_is_shown():
+def test_guide_calls_every_operation_of_the_service():
     described = json.loads((ROOT / "docs/openapi.json").read_text())["paths"]
     calls = {
         (verb or method.upper(), f"/api/v1{path}")
@@ -172,16 +174,16 @@ def test_every_operation_of_the_service_is_shown():
         if (method.upper(), path) not in typed
     }
 
-    assert missing == untyped == ELSEWHERE
+    assert missing == untyped == NOT_IN_GUIDE
 
 
 def pattern(path):
-    """Of the addresses that a path of the description stands for."""
+    """The pattern of addresses that a path of the description stands for."""
     return re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path))
 
 
-def run(language, directory, environment):
-    """Run every block of a language in one process; what of the answers is not as the pages show it."""
+def run_blocks(language, directory, environment):
+    """Run every block of a language in one process. Yields what differs from the pages."""
     command, mark = LANGUAGES[language]
     expected_steps = steps(language)
     script = "".join(mark(step.where) + step.code for step in expected_steps)
@@ -192,7 +194,7 @@ def run(language, directory, environment):
 
 
 def differences(language, expected_steps, result):
-    """What a program answered otherwise than the pages show."""
+    """The differences between the output of a program and the answers on the pages."""
     answers = dict(part.split("\n", 1) for part in result.stdout.split(f"{MARK} ")[1:])
     if result.returncode or list(answers) != [step.where for step in expected_steps]:
         yield f"{language} ends after {list(answers)[-1:]}: {result.stdout[-1500:]}\n{result.stderr[-3000:]}"
@@ -200,12 +202,12 @@ def differences(language, expected_steps, result):
     for step in expected_steps:
         if step.answer is not None:
             lines = answers[step.where].strip().splitlines()
-            if not lines or not fits(json.loads(step.answer), json.loads(lines[-1])):
+            if not lines or not matches(json.loads(step.answer), json.loads(lines[-1])):
                 yield f"{language}, {step.where}: {lines}"
 
 
 def test_every_step_is_shown_in_each_language():
-    shown = {language: [step.where for step in steps(language)] for language in (*LANGUAGES, "ts")}
+    steps_by_language = {language: [step.where for step in steps(language)] for language in (*LANGUAGES, "ts")}
 
-    assert shown["sh"] == shown["python"] == shown["ts"]
+    assert steps_by_language["sh"] == steps_by_language["python"] == steps_by_language["ts"]
     assert sum(BLOCK.search(page.read_text()) is not None for page in pages()) == 10

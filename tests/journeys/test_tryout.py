@@ -1,4 +1,4 @@
-"""What leaves the machine in a try-out leads back to it: printed codes, and the links of mails."""
+"""Printed codes and links in e-mails lead back to the machine of the try-out."""
 
 import io
 import re
@@ -25,23 +25,25 @@ from tests.support.live_stack import ROOT, Stack
 
 @pytest.fixture
 def demo_output(stack: Stack, transactional_db: None, tmp_path: Path) -> str:
-    """What `manage.py demo` prints beside a service at a port of its own."""
+    """The output of `manage.py demo` for a service that listens at another port."""
     environment = {**stack.environment(), "PORT": str(stack.port), "DATA_DIR": str(tmp_path)}
     command = [sys.executable, "manage.py", "demo"]
-    made = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
-    assert made.returncode == 0, made.stderr
-    return made.stdout
+    result = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 def open_address(address: str) -> httpx.Response:
-    """As a browser does, which takes every name under .localhost for this machine."""
+    """Open an address as a browser does, for which every name under .localhost is this machine."""
     parts = urlsplit(address)
     assert (parts.hostname or "").endswith("localhost"), address
-    here = parts._replace(netloc=f"127.0.0.1:{parts.port or {'http': 80, 'https': 443}[parts.scheme]}").geturl()
-    return httpx.get(here, headers={"host": parts.netloc}, timeout=20)
+    local_address = parts._replace(
+        netloc=f"127.0.0.1:{parts.port or {'http': 80, 'https': 443}[parts.scheme]}"
+    ).geturl()
+    return httpx.get(local_address, headers={"host": parts.netloc}, timeout=20)
 
 
-def test_printed_code_opens_its_page(demo_output: str) -> None:
+def test_printed_code_opens_the_scan_page(demo_output: str) -> None:
     images = re.findall(r"its QR image: (\S+)", demo_output)
     assert len(images) == 2
 
@@ -53,16 +55,18 @@ def test_printed_code_opens_its_page(demo_output: str) -> None:
         assert "Check your product" in page.text
 
 
-def test_links_of_mails_and_passes_open(demo_output: str, settings: Any) -> None:
+def test_links_in_emails_and_passes_open(demo_output: str, settings: Any) -> None:
     settings.HTTPS = False  # as the service runs
     brand = Brand.objects.get(slug="demo-aurora")
     customer = factories.customer(brand)
 
-    notice = Notification.objects.create(brand=brand, user=customer, template=Template.RECALL, opened_at=timezone.now())
+    notification = Notification.objects.create(
+        brand=brand, user=customer, template=Template.RECALL, opened_at=timezone.now()
+    )
 
     for template in (Template.RECALL, Template.PASSWORD_RESET, Template.POINTS_EARNED, Template.ALREADY_REGISTERED):
         sample = rendering.sample(brand, template, Channel.EMAIL, Language.ENGLISH)
-        mail = rendering.compose(replace(sample, user_id=customer.pk, notification_id=notice.pk)).text
+        mail = rendering.compose(replace(sample, user_id=customer.pk, notification_id=notification.pk)).text
         links = re.findall(r"http\S+", mail)
         assert links, template
         for link in links:

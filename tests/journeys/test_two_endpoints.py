@@ -1,12 +1,12 @@
-"""A scan and an action that a hub reports: a code is claimed once, whichever comes first."""
+"""A code can be claimed by a scan or by a reported action, but only once."""
 
 from tests.support import factories
 
 
-def test_the_other_door_credits_at_once_and_answers_in_full(brand, person):
+def test_action_endpoint_credits_at_once_and_answers_in_full(brand, make_customer):
     campaign = factories.campaign(brand, target_value=2, campaign_name="Two scans")
     factories.milestone(campaign, 2, reward_name="A mug", auto_claim=False)
-    customer = person()
+    customer = make_customer()
 
     answer = customer.claim(factories.code(brand, campaign=campaign)).json()
 
@@ -22,19 +22,19 @@ def test_the_other_door_credits_at_once_and_answers_in_full(brand, person):
     assert (answer["data"]["current_level"], answer["data"]["next_level_threshold"]) == ("Bronze", 25)
 
 
-def test_a_code_claimed_by_one_door_is_claimed_for_the_other(brand, person, settled):
-    customer, code = person(), factories.code(brand)
+def test_code_claimed_by_a_scan_is_rejected_as_an_action(brand, make_customer, wait_for_events):
+    customer, code = make_customer(), factories.code(brand)
 
     customer.verify(code)
-    settled()
+    wait_for_events()
     again = customer.claim(code)
 
     assert (again.status_code, again.json()["error"]) == (409, "POINTS_ALREADY_CLAIMED")
     assert customer.points()["points"] == 10
 
 
-def test_a_single_use_code_pays_once_whichever_door_comes_second(brand, person, settled):
-    first, second, code = person(), person(), factories.code(brand)
+def test_single_use_code_earns_a_second_customer_nothing_at_either_endpoint(brand, make_customer, wait_for_events):
+    first, second, code = make_customer(), make_customer(), factories.code(brand)
 
     assert first.claim(code).status_code == 200
     late = second.claim(code)

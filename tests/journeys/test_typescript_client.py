@@ -1,4 +1,4 @@
-"""The generated TypeScript client: typed throughout, and good for the way from a scan to points."""
+"""The generated TypeScript client is fully typed, and takes a customer from a scan to points."""
 
 import json
 import shutil
@@ -24,50 +24,52 @@ def project(tmp_path_factory):
     return typescript.project(tmp_path_factory.mktemp("typescript"))
 
 
-def compiled(project, name):
+def compile_program(project, name):
     """The compiler's result for one of the programs."""
     for other in project.glob("*.ts"):
         other.unlink()
     shutil.copy(PROGRAMS / f"{name}.ts", project)
-    return typescript.compiled(project)
+    return typescript.compile_project(project)
 
 
-def test_client_goes_from_a_scan_to_points(project, stack, brand):
+def test_client_takes_a_customer_from_a_scan_to_points(project, stack, brand):
     customer, code = factories.customer(brand, password=PASSWORD), factories.code(brand)
-    built = compiled(project, "scan")
+    built = compile_program(project, "scan")
     assert built.returncode == 0, built.stdout
 
-    given = [stack.url, customer.email, PASSWORD, str(brand.pk), code.code]
-    ran = typescript.ran(project, "scan", *given, directory=project)
+    arguments = [stack.url, customer.email, PASSWORD, str(brand.pk), code.code]
+    result = typescript.run_program(project, "scan", *arguments, directory=project)
 
-    assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout) == {"status": "success", "awarded": 10, "points": 10, "error": "AUTH_CODE_INVALID"}
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout) == {"status": "success", "awarded": 10, "points": 10, "error": "AUTH_CODE_INVALID"}
 
 
-def test_client_rejects_what_the_description_does_not_have(project):
-    built = compiled(project, "misuses")
+def test_client_does_not_compile_with_calls_missing_in_the_description(project):
+    built = compile_program(project, "misuses")
 
     assert built.returncode != 0
     assert "/api/v1/nothing" in built.stdout
     assert "'nothing' does not exist" in built.stdout
 
 
-def test_receiver_verifies_who_sent_a_message(project):
+def test_receiver_verifies_the_sender_of_a_webhook(project):
     secret, now = webhook_signatures.new_secret(), timezone.now()
     body = json.dumps({"type": "webhook.test", "timestamp": "2026-11-20T10:00:00.000Z", "data": {}}).encode()
-    built = compiled(project, "receiver")
+    built = compile_program(project, "receiver")
     assert built.returncode == 0, built.stdout
 
-    def answer(at=now, of=secret, sent=body):
-        headers = webhook_signatures.signed_headers(message_id="msg_1", at=at, body=body, secrets_in_use=[of])
-        return httpx.post(f"http://127.0.0.1:{port}", content=sent, headers=headers)
+    def answer(at=now, signing_secret=secret, content=body):
+        headers = webhook_signatures.signed_headers(
+            message_id="msg_1", at=at, body=body, secrets_in_use=[signing_secret]
+        )
+        return httpx.post(f"http://127.0.0.1:{port}", content=content, headers=headers)
 
     with subprocess.Popen(["node", project / "out/receiver.js", secret], stdout=subprocess.PIPE, text=True) as receiver:
         try:
             port = int(receiver.stdout.readline())
             assert (answer().status_code, answer().json()) == (200, json.loads(body))
-            assert answer(of=webhook_signatures.new_secret()).status_code == 401
-            assert answer(sent=body.replace(b"test", b"text")).status_code == 401
+            assert answer(signing_secret=webhook_signatures.new_secret()).status_code == 401
+            assert answer(content=body.replace(b"test", b"text")).status_code == 401
             assert answer(at=now - timedelta(minutes=6)).status_code == 401
         finally:
             receiver.kill()

@@ -1,1 +1,1 @@
-"""Journeys whose processes are their own: nobody else's worker may take their events."""
+"""Tests that start their own processes: no other worker may take their events."""

@@ -1,4 +1,4 @@
-"""Settings of a worker for which one kind of event is deadly, and one kills it sometimes."""
+"""Settings of a worker that one kind of event kills each time, and another kind in its first attempts."""
 
 import os
 import signal
@@ -18,17 +18,17 @@ EVENT_HANDLERS = {
 }
 
 
-def die(_delivery: "LeasedEvent") -> None:
+def die(_event: "LeasedEvent") -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def die_twice(delivery: "LeasedEvent") -> None:
-    if delivery.attempts <= 3:
+def die_twice(event: "LeasedEvent") -> None:
+    if event.attempts <= 3:
         os.kill(os.getpid(), signal.SIGKILL)
-    live(delivery)
+    live(event)
 
 
-def live(delivery: "LeasedEvent") -> None:
+def live(event: "LeasedEvent") -> None:
     from events import leases  # these are the settings, which come before the models
 
-    leases.finish(delivery)
+    leases.finish(event)

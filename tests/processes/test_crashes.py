@@ -1,4 +1,4 @@
-"""Workers killed with -9 and Redis restarted while points are credited: nothing is lost, nothing doubled."""
+"""Workers are killed with -9 and Redis is restarted while points are credited: every scan is credited once."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ SCANS = 800
 
 
 class Valkey:
-    """A Redis of this test's own, to be killed and started again."""
+    """A Redis server for one test, which can be killed and started again."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -57,30 +57,30 @@ def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
 
 
 @pytest.fixture
-def fragile(transactional_db: None, valkey: Valkey, tmp_path: Path) -> Iterator[Stack]:
-    """A stack with a short lease, so that a test need not wait long for what a dead worker held."""
+def short_lease_stack(transactional_db: None, valkey: Valkey, tmp_path: Path) -> Iterator[Stack]:
+    """A stack with a short lease, so that a test need not wait long for the events of a dead worker."""
     running = Stack(log=tmp_path / "log", redis_url=valkey.url)
     running.constants = {"EVENT_LEASE_SECONDS": 2, "EVENT_SWEEP_SECONDS": 1, "EVENT_BATCH": 5}
     yield running
     running.stop()
 
 
-def scan_everything(brand, *, customers):
-    """SCANS accepted scans, four of them of each code, by different customers."""
-    people = [factories.customer(brand) for _ in range(customers)]
+def make_scans(brand, *, customers):
+    """Make SCANS accepted scans, four of each code by different customers."""
+    scanning_customers = [factories.customer(brand) for _ in range(customers)]
     codes = factories.batch(brand, quantity=SCANS // 4, scan_limit=4).codes.all()
     for number, code in enumerate(codes):
         for offset in range(4):
-            context = ScanContext(at=timezone.now(), user_id=people[(number + offset) % customers].pk)
+            context = ScanContext(at=timezone.now(), user_id=scanning_customers[(number + offset) % customers].pk)
             scan.scan(scanned=code.code, context=context)
 
 
-def in_hand():
+def leased_events():
     """Events that a worker has taken and not finished."""
     return Event.objects.pending().filter(attempts__gt=0, due_at__gt=timezone.now())
 
 
-def assert_everything_was_credited_once(brand):
+def assert_every_scan_was_credited_once(brand):
     assert list(consistency.differences()) == []
     assert LoyaltyTransaction.objects.count() == SCANS
     assert sum(UserPoints.objects.values_list("points", flat=True)) == SCANS * 10
@@ -96,49 +96,49 @@ def brand(transactional_db):
     return made
 
 
-def test_workers_killed_again_and_again_lose_and_double_nothing(brand, fragile):
-    scan_everything(brand, customers=7)
+def test_every_scan_is_credited_once_although_workers_are_killed(brand, short_lease_stack):
+    make_scans(brand, customers=7)
 
     for pause in (0.02, 0.2):
-        worker = fragile.start_worker()
-        wait_until(in_hand().exists)
+        worker = short_lease_stack.start_worker()
+        wait_until(leased_events().exists)
         time.sleep(pause)
-        fragile.kill(worker)
-    assert in_hand().exists(), "the workers were too fast to be interrupted"
-    fragile.start_worker()
+        short_lease_stack.kill(worker)
+    assert leased_events().exists(), "the workers were too fast to be interrupted"
+    short_lease_stack.start_worker()
     wait_until(lambda: not Event.objects.pending().exists(), seconds=60)
 
     assert Event.objects.filter(attempts__gt=1).exists(), "no attempt was interrupted"
-    assert_everything_was_credited_once(brand)
+    assert_every_scan_was_credited_once(brand)
 
 
-def test_redis_killed_in_the_middle_loses_and_doubles_nothing(brand, fragile, valkey):
-    fragile.start_worker()
-    people = [factories.customer(brand) for _ in range(4)]
+def test_every_scan_is_credited_once_although_redis_is_killed(brand, short_lease_stack, valkey):
+    short_lease_stack.start_worker()
+    scanning_customers = [factories.customer(brand) for _ in range(4)]
     for number, code in enumerate(factories.batch(brand, quantity=SCANS // 4, scan_limit=4).codes.all()):
         if number == SCANS // 8:
             valkey.kill()
-        for customer in people:
+        for customer in scanning_customers:
             scan.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
     assert Event.objects.pending().exists(), "nothing waited for Redis"
 
     valkey.start()
     wait_until(lambda: not Event.objects.pending().exists(), seconds=60)
 
-    assert_everything_was_credited_once(brand)
+    assert_every_scan_was_credited_once(brand)
 
 
-def test_without_redis_scans_are_answered_and_the_points_come_when_it_is_back(brand, fragile, valkey):
-    fragile.start_web(workers=1)
+def test_scan_without_redis_is_answered_and_credited_when_redis_is_back(brand, short_lease_stack, valkey):
+    short_lease_stack.start_web(workers=1)
     valkey.kill()
     customer, code = factories.customer(brand), factories.code(brand)
     access = tokens.issue(user=customer, brand=brand, at=timezone.now()).access
 
     answer = httpx.post(
-        f"{fragile.url}/api/v1/verify/product/{code}", json={}, headers={"authorization": f"Bearer {access}"}
+        f"{short_lease_stack.url}/api/v1/verify/product/{code}", json={}, headers={"authorization": f"Bearer {access}"}
     )
     valkey.start()
-    fragile.start_worker()
+    short_lease_stack.start_worker()
     wait_until(lambda: not Event.objects.pending().exists(), seconds=30)
 
     assert (answer.status_code, answer.json()["points_status"]) == (200, "pending")

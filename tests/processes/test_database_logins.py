@@ -1,4 +1,4 @@
-"""The product on the logins of compose.yaml: its script makes them, the owner migrates, the others serve."""
+"""The product on the logins of compose.yaml: a script creates them, the owner migrates, the others serve."""
 
 import json
 import subprocess
@@ -18,10 +18,10 @@ from psycopg import sql
 
 from tests.support.live_stack import ROOT, Stack, wait_until
 
-pytestmark = pytest.mark.django_db  # for the test database's server; the installation has a database of its own
+pytestmark = pytest.mark.django_db  # for the test database's server; the installation has its own database
 SCRIPT = ROOT / "docs" / "operations" / "database-logins.sql"
 NAME = "made_for_logins"
-ROLES = "loyalty"  # of the script; they are called after compose's database
+ROLES = "loyalty"  # prefix of the script's roles, which is the name of compose's database
 LOGINS = ("owner", "web", "worker")
 PAGES = ("authcodes/batchrange/", "authcodes/scan/", "loyalty/loyaltytransaction/", "brands/auditlogentry/")
 FORBIDDEN = [
@@ -52,7 +52,7 @@ class Installation:
         return psycopg.connect(self.address(login), autocommit=True)
 
     def manage(self, *command: str) -> str:
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "manage.py", *command],
             cwd=ROOT,
             env=self.stack.environment(),
@@ -60,8 +60,8 @@ class Installation:
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        assert result.returncode == 0, result.stderr
+        return result.stdout
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def installation(
 
 
 def run_script(made: Installation) -> None:
-    """As the container's entry point does, on addresses in a directory that the server can read."""
+    """Run the script as the container's entry point does, with addresses in a directory that the server can read."""
     entry = connection.settings_dict
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
@@ -114,9 +114,9 @@ def run_script(made: Installation) -> None:
             admin.execute(statements.encode())  # again: it changes nothing
 
 
-def test_no_login_is_a_superuser_or_makes_roles(installation):
+def test_no_login_is_a_superuser_or_can_create_roles(installation):
     with installation.connect("web") as web:
-        found = web.execute(
+        roles = web.execute(
             "SELECT rolname, rolcanlogin, rolsuper OR rolbypassrls OR rolcreaterole OR rolcreatedb OR rolreplication"
             " FROM pg_roles WHERE rolname LIKE 'loyalty\\_%' ORDER BY 1"
         ).fetchall()
@@ -125,7 +125,7 @@ def test_no_login_is_a_superuser_or_makes_roles(installation):
             " SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = current_database()"
         ).fetchall()
 
-    assert found == [
+    assert roles == [
         ("loyalty_app", False, False),
         ("loyalty_owner", True, False),
         ("loyalty_tenant", False, False),
@@ -137,12 +137,12 @@ def test_no_login_is_a_superuser_or_makes_roles(installation):
 
 @pytest.mark.parametrize("login", ["web", "worker"])
 @pytest.mark.parametrize("statement", FORBIDDEN)
-def test_the_services_logins_may_alter_and_bypass_nothing(installation, login, statement):
+def test_logins_of_the_services_cannot_alter_tables_or_bypass_row_security(installation, login, statement):
     with installation.connect(login) as session, pytest.raises(psycopg.errors.InsufficientPrivilege):
         session.execute(statement.encode())
 
 
-def test_under_the_guard_another_brands_rows_are_not_there(installation):
+def test_tenant_role_sees_and_changes_only_the_rows_of_its_brand(installation):
     own = installation.demo["brand_id"]
     with installation.connect("web") as web:
         web.execute("SET ROLE loyalty_tenant")
@@ -153,14 +153,14 @@ def test_under_the_guard_another_brands_rows_are_not_there(installation):
         ).fetchall()
         changed = web.execute("UPDATE brands_brand SET name = 'x' WHERE id <> %s", [own]).rowcount
     with installation.connect("web") as web:
-        everybody = web.execute("SELECT count(*) FROM brands_brand").fetchone()
+        brand_count = web.execute("SELECT count(*) FROM brands_brand").fetchone()
 
     assert brands == [(own,)]
     assert changed == 0
-    assert everybody == (2,)  # control: without the guard there are more
+    assert brand_count == (2,)  # control: without the role there are more
 
 
-def test_a_customer_scans_and_has_points(installation):
+def test_scan_of_a_customer_earns_points(installation):
     demo, url = installation.demo, f"{installation.stack.url}/api/v1"
     customer = demo["customers"][0]
     login = httpx.post(
@@ -179,13 +179,13 @@ def test_a_customer_scans_and_has_points(installation):
     code = demo["codes"][0]
     httpx.post(f"{url}/verify/product/{code}", headers=headers, json={}).raise_for_status()
 
-    after = wait_until(lambda: (found := points()) != before and found)
+    after = wait_until(lambda: (current := points()) != before and current)
     rows = httpx.get(f"{url}/customer/loyalty/transactions", headers=headers).raise_for_status().json()
     assert after > before
     assert code in json.dumps(rows)
 
 
-def test_an_owner_works_in_the_portal(installation):
+def test_owner_of_a_brand_can_use_the_portal(installation):
     [owner] = [each for each in installation.demo["staff"] if each["role"] == "owner"]
     with httpx.Client(base_url=installation.stack.url, follow_redirects=True, timeout=30) as browser:
         form = browser.get("/admin/login/").raise_for_status()
@@ -203,16 +203,16 @@ def test_an_owner_works_in_the_portal(installation):
             "loyalty/loyaltytransaction/",
             "brands/auditlogentry/",
         ):
-            found = browser.get(f"/admin/{page}")
-            assert (found.status_code, found.url.path) == (200, f"/admin/{page}")
+            response = browser.get(f"/admin/{page}")
+            assert (response.status_code, response.url.path) == (200, f"/admin/{page}")
 
 
-def test_the_checks_have_nothing_to_say(installation):
+def test_system_checks_report_no_issues(installation):
     output = installation.manage("check", "--database", "default")
 
     assert "no issues" in output
 
 
-def test_a_login_of_the_service_migrates_nothing(installation):
+def test_login_of_a_service_cannot_migrate(installation):
     with pytest.raises(AssertionError, match=r"permission denied|must be (owner|able)|may make no roles"):
         installation.manage("migrate", "brands", "zero", "--noinput")

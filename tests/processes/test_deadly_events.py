@@ -1,4 +1,4 @@
-"""Events that end the process which tries them: five times, and nobody else's fault."""
+"""An event that kills its worker is given up after five attempts, and other events are not affected."""
 
 import uuid
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def worker(transactional_db: None, tmp_path: Path) -> Iterator[Stack]:
     running.stop()
 
 
-def test_an_event_that_kills_its_process_is_dead_after_five_of_them(transactional_db, worker):
+def test_event_that_kills_its_process_is_dead_after_five_attempts(transactional_db, worker):
     brand = factories.brand()
     for kind in KINDS:
         detail = {"arguments": {"brand_id": brand.pk}, "payload": {}}
@@ -37,5 +37,5 @@ def test_an_event_that_kills_its_process_is_dead_after_five_of_them(transactiona
         "dead",
         "Given up: 5 attempts ended their process or their connection to the database.",
     )
-    others = Event.objects.exclude(pk=deadly.pk)
-    assert set(others.values_list("status", flat=True)) == {"done"}
+    other_events = Event.objects.exclude(pk=deadly.pk)
+    assert set(other_events.values_list("status", flat=True)) == {"done"}

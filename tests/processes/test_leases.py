@@ -1,4 +1,4 @@
-"""Leases are short and renewed: what a worker is busy with stays its own, what a killed one held is soon free."""
+"""Leases are short and renewed: a busy worker retains its work, and the work of a killed worker is soon free."""
 
 import time
 
@@ -34,7 +34,7 @@ def is_free():
     return due.exists() and queue.in_turn().exists()
 
 
-def test_what_a_worker_held_is_its_own_while_it_works_and_free_within_ten_seconds_of_kill_9(workers):
+def test_lease_lasts_while_its_worker_lives_and_ends_within_ten_seconds_of_kill_9(workers):
     brand = factories.brand()
     factories.level(brand)
     customer = factories.customer(brand)

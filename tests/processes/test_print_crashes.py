@@ -1,4 +1,4 @@
-"""A worker killed with -9 in the middle of print runs: nothing is on offer, and another one makes the whole files."""
+"""A worker is killed with -9 during print runs: no file is offered, and another worker makes the complete files."""
 
 import hashlib
 import io
@@ -26,7 +26,7 @@ def workers(transactional_db, tmp_path):
     running.stop()
 
 
-def test_print_runs_whose_worker_is_killed_are_made_whole_by_another(workers, tmp_path):
+def test_print_runs_of_a_killed_worker_are_completed_by_another(workers, tmp_path):
     brand = factories.brand(hostname="tea.example.com")
     batch = factories.batch(brand, prefix="AB-", quantity=CODES)
     sheets, images = start(batch, output="labels"), start(batch, output="png")

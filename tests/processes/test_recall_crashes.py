@@ -1,4 +1,4 @@
-"""A worker killed with -9 inside a portion of a recall's notifications: everybody is notified, and nobody twice."""
+"""A worker is killed with -9 inside a portion of a recall's notifications: each customer is notified once."""
 
 from collections import Counter
 from datetime import timedelta
@@ -16,7 +16,7 @@ from jobs import queue
 from jobs.models import Job
 from loyalty.models.notifications import Notification, NotificationDelivery
 from tests.loyalty.notifications.conftest import box
-from tests.processes.test_crashes_outside import TERMINATE, waiting_for_a_lock
+from tests.processes.test_external_call_crashes import TERMINATE, waiting_for_a_lock
 from tests.support import factories
 from tests.support.live_stack import Stack, wait_until
 from tests.support.locks import holding
@@ -25,8 +25,8 @@ from tests.support.portal import scan
 __all__ = ["box"]
 
 CUSTOMERS = notifications.AT_ONCE + 20  # a portion that is committed, and one that is not
-WORDS = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
-# Another session has this one uncommitted: the portion that inserts the last customer's waits for that session.
+RECALL_FIELDS = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
+# Another session inserts this row without a commit, so the portion with the last customer waits for that session.
 LAST_NOTIFICATION = """
     INSERT INTO loyalty_notification (brand_id, user_id, template, key, payload, covers, is_test, opened_at)
     VALUES (%s, %s, 'NOTIFY_RECALL', %s, '{}', '[]', false, now())
@@ -41,13 +41,13 @@ def workers(transactional_db, tmp_path):
     running.stop()
 
 
-def test_a_worker_killed_inside_a_portion_loses_nobody_and_tells_nobody_twice(workers, box):
+def test_worker_killed_inside_a_portion_notifies_each_customer_once(workers, box):
     brand = factories.brand()
     batch = factories.batch(brand, scan_limit=None)
     customers = [factories.customer(brand) for _ in range(CUSTOMERS)]
     for customer in customers:
         scan(batch.codes.get(), user=customer)
-    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **RECALL_FIELDS)
     notified = Notification.objects.filter(key=notifications.key_of(recall))
 
     with holding(LAST_NOTIFICATION, [brand.pk, customers[-1].pk, notifications.key_of(recall)]):
@@ -59,7 +59,7 @@ def test_a_worker_killed_inside_a_portion_loses_nobody_and_tells_nobody_twice(wo
             cursor.execute(TERMINATE)
     job.refresh_from_db()
     assert (job.status, job.done, job.total) == ("running", notifications.AT_ONCE, CUSTOMERS)
-    assert notified.count() == notifications.AT_ONCE, "of the portion that was interrupted nobody is notified"
+    assert notified.count() == notifications.AT_ONCE, "customers of the interrupted portion were notified"
     assert Event.objects.filter(detail_type="send-notice").count() == notifications.AT_ONCE
 
     Job.objects.filter(pk=job.pk).update(alive_at=timezone.now() - timedelta(minutes=2))  # as if silent for so long
@@ -73,13 +73,13 @@ def test_a_worker_killed_inside_a_portion_loses_nobody_and_tells_nobody_twice(wo
     assert sorted(notified.values_list("user", flat=True)) == [customer.pk for customer in customers]
     assert notifications.to_notify(recall, scopes.of_recall(recall)) == []
 
-    # The workers had no mail server: what they tried is tried again here, where one listens.
-    wait_until(lambda: deliver() == 0)
+    # The workers had no mail server: their messages are sent again here, where one listens.
+    wait_until(lambda: deliver_waiting_messages() == 0)
     assert Counter(box.recipients) == {customer.email: 1 for customer in customers}
 
 
-def deliver():
-    """Every message that still waits, also those that the killed worker held. Returns how many are left."""
+def deliver_waiting_messages():
+    """Deliver every message that still waits, also those of the killed worker. Returns how many are left."""
     Event.objects.pending().update(due_at=timezone.now())
     for lane in slow_lanes():
         worker.drain(lane=lane)

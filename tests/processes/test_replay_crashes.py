@@ -1,4 +1,4 @@
-"""A worker killed with -9 in the middle of a replay: nothing is kept of it, and another one finds the same as ever."""
+"""A worker is killed with -9 during a replay: none of it is saved, and another worker gets the full result."""
 
 from datetime import timedelta
 
@@ -25,33 +25,33 @@ def workers(transactional_db, tmp_path):
     running.stop()
 
 
-def test_a_replay_whose_worker_is_killed_is_made_whole_by_another(workers):
+def test_replay_of_a_killed_worker_is_completed_by_another(workers):
     brand = factories.brand()
     customers = [factories.customer(brand) for _number in range(MEMBERS)]
     now = timezone.now()
-    Event.objects.bulk_create(refused(brand, customers, number, now) for number in range(ACTIONS))
+    Event.objects.bulk_create(rejected_login(brand, customers, number, now) for number in range(ACTIONS))
     rule = factories.earning_rule(brand, "log-user-login", 3, state="draft", name="Hello")
-    made = jobs.start(brand=rule.brand, draft=drafts.of_rule(rule), days=30, by=None, at=now + timedelta(minutes=1))
-    own = Job.objects.filter(pk=made.job_id)
+    replay = jobs.start(brand=rule.brand, draft=drafts.of_rule(rule), days=30, by=None, at=now + timedelta(minutes=1))
+    replay_job = Job.objects.filter(pk=replay.job_id)
 
     worker = workers.start_worker()
-    wait_until(lambda: own.filter(status="running", done__gt=0, done__lt=ACTIONS).exists(), seconds=60)
+    wait_until(lambda: replay_job.filter(status="running", done__gt=0, done__lt=ACTIONS).exists(), seconds=60)
     workers.kill(worker)
 
-    assert own.filter(status="running", attempts=1).exists()
+    assert replay_job.filter(status="running", attempts=1).exists()
     assert Replay.objects.get().result is None
-    own.update(alive_at=now - timedelta(minutes=2))  # as if it had been silent for so long
+    replay_job.update(alive_at=now - timedelta(minutes=2))  # as if it had been silent for so long
     queue.resume()
     workers.start_worker()
-    wait_until(lambda: own.filter(status="done").exists(), seconds=60)
-    made.refresh_from_db()
-    assert (own.get().attempts, made.result["actions"], made.result["differences"]) == (2, ACTIONS, 0)
+    wait_until(lambda: replay_job.filter(status="done").exists(), seconds=60)
+    replay.refresh_from_db()
+    assert (replay_job.get().attempts, replay.result["actions"], replay.result["differences"]) == (2, ACTIONS, 0)
     # Each member's first login of each day would earn.
-    assert sum(float(day[2]) for day in made.result["days"]) == 3 * MEMBERS * 10
+    assert sum(float(day[2]) for day in replay.result["days"]) == 3 * MEMBERS * 10
 
 
-def refused(brand, customers, number, now):
-    """A login that no rule was for, on one of ten days."""
+def rejected_login(brand, customers, number, now):
+    """A login event without a matching rule, on one of ten days."""
     at = now - timedelta(days=number // MEMBERS % 10)
     user_id = customers[number % MEMBERS].pk
     return Event(

@@ -1,4 +1,4 @@
-"""PostgreSQL and Valkey restarted again and again: no process is replaced by hand, and what was started gets done."""
+"""PostgreSQL and Valkey are restarted repeatedly: no process is replaced by hand, and all started work is done."""
 
 import shlex
 import shutil
@@ -39,14 +39,14 @@ from embedded.identity import Programs, choose
 from embedded.server import Home, Server
 
 RESTARTS = 10
-AWAY_SECONDS = 0.5
-DONE_WITHIN_SECONDS = 60  # beside other tests; alone it takes five
+DOWNTIME_SECONDS = 0.5
+DONE_WITHIN_SECONDS = 60  # next to other tests; alone it takes five
 BERLIN = ScanLocation(latitude=52.52, longitude=13.405)
 START: dict[str, Callable[[Home], Server]] = {"postgres": postgres.start, "valkey": valkey.start}
 
 
 class Servers:
-    """PostgreSQL and Valkey of this module's own, to be killed and started again."""
+    """PostgreSQL and Valkey for this module, which can be killed and started again."""
 
     def __init__(self, data_dir: Path) -> None:
         for folder in (data_dir, data_dir / "run", data_dir / "log", data_dir / "valkey"):
@@ -59,7 +59,7 @@ class Servers:
     def restart(self, *names: str) -> None:
         for name in names:
             processes.stop([self.running[name].process], stop_signal=9, seconds=10)
-        time.sleep(AWAY_SECONDS)
+        time.sleep(DOWNTIME_SECONDS)
         for name in names:
             self.running[name] = START[name](self.home)
 
@@ -70,10 +70,10 @@ class Servers:
 
 @pytest.fixture(scope="module")
 def servers(django_db_blocker: Any) -> Iterator[Servers]:
-    """This process speaks to their database too, while the module runs."""
-    place = Path(tempfile.mkdtemp(prefix="rst-", dir="/tmp"))
-    place.chmod(0o711)
-    running = Servers(place / "data")
+    """This process uses their database too, while the module runs."""
+    folder = Path(tempfile.mkdtemp(prefix="rst-", dir="/tmp"))
+    folder.chmod(0o711)
+    running = Servers(folder / "data")
     before = dict(connection.settings_dict)
     with django_db_blocker.unblock():
         connections.close_all()
@@ -89,28 +89,28 @@ def servers(django_db_blocker: Any) -> Iterator[Servers]:
             connection.settings_dict.clear()
             connection.settings_dict.update(before)
             running.stop()
-            shutil.rmtree(place)
+            shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="module")
-def outside() -> Iterator[Receiver]:
+def external_server() -> Iterator[Receiver]:
     with receiver() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def brand(servers: Servers, outside: Receiver) -> Brand:
+def brand(servers: Servers, external_server: Receiver) -> Brand:
     private, site.OUTGOING_PRIVATE_NETWORKS = site.OUTGOING_PRIVATE_NETWORKS, ["127.0.0.0/8"]
     made = factories.brand()
     factories.level(made)
-    endpoint(made, outside, types=["points.earned"])
+    endpoint(made, external_server, types=["points.earned"])
     site.OUTGOING_PRIVATE_NETWORKS = private
     return made
 
 
 @pytest.fixture(scope="module")
 def stack(servers: Servers, brand: Brand, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """All processes of bin/run but the web, by the very same commands."""
+    """All processes of bin/run except the web, started by the same commands."""
     folder = tmp_path_factory.mktemp("restarts")
     (folder / "run").mkdir()
     running = Stack(log=folder / "log", redis_url=servers.redis_url)
@@ -125,13 +125,13 @@ def stack(servers: Servers, brand: Brand, tmp_path_factory: pytest.TempPathFacto
     running.stop()
 
 
-class Started:
-    """What was begun between restarts, by every kind of worker."""
+class StartedWork:
+    """The work that was started between restarts, for every kind of worker."""
 
     def __init__(self, brand: Brand) -> None:
         self.brand, self.codes = brand, 0
 
-    def again(self, customer: User) -> None:
+    def start_more(self, customer: User) -> None:
         code = factories.code(self.brand)
         context = ScanContext(at=timezone.now(), user_id=customer.pk, place=BERLIN)
         scan.scan(scanned=code.code, context=context)
@@ -151,18 +151,18 @@ class Started:
 
 
 @pytest.mark.parametrize("names", [["postgres"], ["valkey"], ["postgres", "valkey"]], ids="+".join)
-def test_whatever_was_started_is_done_soon_after_ten_restarts(names, servers, stack, brand, outside):
-    started, before = Started(brand), (AuthCode.objects.count(), LoyaltyTransaction.objects.count())
-    delivered_before = len({call.headers["webhook-id"] for call in outside.calls})
+def test_started_work_is_done_soon_after_ten_restarts(names, servers, stack, brand, external_server):
+    started, before = StartedWork(brand), (AuthCode.objects.count(), LoyaltyTransaction.objects.count())
+    delivered_before = len({call.headers["webhook-id"] for call in external_server.calls})
     for _ in range(RESTARTS):
         connection.close()
-        started.again(factories.customer(brand))
+        started.start_more(factories.customer(brand))
         servers.restart(*names)
 
     wait_until(started.is_done, seconds=DONE_WITHIN_SECONDS)
 
     assert AuthCode.objects.count() - before[0] == started.codes
     assert LoyaltyTransaction.objects.count() - before[1] == RESTARTS
-    assert len({call.headers["webhook-id"] for call in outside.calls}) - delivered_before == RESTARTS
+    assert len({call.headers["webhook-id"] for call in external_server.calls}) - delivered_before == RESTARTS
     assert not Event.objects.dead().exists()
     assert all(process.poll() is None for process in stack.processes), shlex.join(["see", str(stack.log)])

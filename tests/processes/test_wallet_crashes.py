@@ -1,4 +1,4 @@
-"""A worker killed with -9 while Apple has not answered yet: the device is told again, and the points stand once."""
+"""A worker is killed with -9 before Apple answers: the device is notified again, and the points are credited once."""
 
 import time
 
@@ -20,7 +20,7 @@ from tests.support.fakes.fake_http import reset_breakers
 from tests.support.live_stack import Stack, wait_until
 
 FREE_WITHIN_SECONDS = 10
-ONE_TELLS_SECONDS, TELLS_SECONDS = 4, 12  # together longer than a pass stays busy unless that is renewed
+ONE_PUSH_SECONDS, ALL_PUSHES_SECONDS = 4, 12  # all of them take longer than a pass stays busy without renewal
 
 
 @pytest.fixture
@@ -44,12 +44,12 @@ def is_busy():
     return WalletPass.objects.get().busy_until > timezone.now()
 
 
-def test_a_worker_killed_while_apple_answers_tells_the_device_again(workers, apns):
+def test_worker_killed_during_a_push_notifies_the_device_again(workers, apns):
     brand = factories.brand()
     factories.level(brand)
     wallets.apple(brand)
     customer = factories.customer(brand)
-    held = on_device(factories.account(customer, brand), "phone", "aaaaaaaaaaaa")
+    wallet_pass = on_device(factories.account(customer, brand), "phone", "aaaaaaaaaaaa")
     scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
     apns.waits = 8
@@ -58,8 +58,8 @@ def test_a_worker_killed_while_apple_answers_tells_the_device_again(workers, apn
     time.sleep(0.1)
     workers.kill(worker)
     assert is_busy()
-    held.refresh_from_db()
-    assert (held.version, held.pushed_version) == (2, 0)
+    wallet_pass.refresh_from_db()
+    assert (wallet_pass.version, wallet_pass.pushed_version) == (2, 0)
     assert UserPoints.objects.get(user=customer).points == 10
 
     apns.waits = 0
@@ -74,23 +74,23 @@ def test_a_worker_killed_while_apple_answers_tells_the_device_again(workers, apn
     call_command("check_ledger")
 
 
-def test_a_pass_stays_its_workers_for_as_long_as_apple_takes(workers, apns):
+def test_pass_stays_busy_until_apple_answers(workers, apns):
     brand = factories.brand()
     factories.level(brand)
     wallets.apple(brand)
     customer = factories.customer(brand)
-    for number in range(TELLS_SECONDS // ONE_TELLS_SECONDS):
+    for number in range(ALL_PUSHES_SECONDS // ONE_PUSH_SECONDS):
         on_device(factories.account(customer, brand), f"phone {number}", f"{number}" * 12)
     scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
-    apns.waits = ONE_TELLS_SECONDS
+    apns.waits = ONE_PUSH_SECONDS
     workers.start_worker()
     wait_until(lambda: apns.pushes)
-    end = time.monotonic() + TELLS_SECONDS - 1
+    end = time.monotonic() + ALL_PUSHES_SECONDS - 1
     while time.monotonic() < end:
         assert is_busy()
         time.sleep(0.2)
 
     wait_until(lambda: WalletPass.objects.get().pushed_version == 2)
     assert WalletPass.objects.get().busy_until is None
-    assert len(apns.tokens) == TELLS_SECONDS // ONE_TELLS_SECONDS
+    assert len(apns.tokens) == ALL_PUSHES_SECONDS // ONE_PUSH_SECONDS

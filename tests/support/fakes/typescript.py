@@ -27,18 +27,18 @@ def project(directory: Path) -> Path:
     return directory
 
 
-def compiled(project: Path) -> "subprocess.CompletedProcess[str]":
-    """The compiler's result; its complaints are in `stdout`."""
+def compile_project(project: Path) -> "subprocess.CompletedProcess[str]":
+    """Compile all programs of a project; the compiler reports errors on `stdout`."""
     compiler = project / "node_modules/loyalty-client/node_modules/.bin/tsc"
     return subprocess.run([compiler, "--project", project], check=False, capture_output=True, text=True)
 
 
-def ran(
-    project: Path, name: str, *given: str, directory: Path, environment: Mapping[str, str] | None = None
+def run_program(
+    project: Path, name: str, *arguments: str, directory: Path, environment: Mapping[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """What a compiled program answers to these arguments."""
+    """Run a compiled program with these arguments."""
     return subprocess.run(
-        ["node", project / f"out/{name}.js", *given],
+        ["node", project / f"out/{name}.js", *arguments],
         cwd=directory,
         env=environment,
         check=False,

@@ -1,4 +1,4 @@
-"""Workers killed with -9 between somebody else's answer and our commit: they are asked again, and it counts once."""
+"""Workers are killed with -9 between an external answer and the commit: the call is repeated and counts once."""
 
 import time
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from tests.support import factories
 from tests.support.fakes.fake_http import Receiver, Reply, receiver, reset_breakers
 from tests.support.live_stack import Stack, wait_until
 
-# What a killed machine leaves behind: the server has not heard of its end, and would finish the statement for it.
+# Ends the sessions of a killed worker: the server does not know that it is dead, and would finish its statement.
 TERMINATE = """
     SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
      WHERE datname = current_database() AND pid <> pg_backend_pid() AND wait_event_type = 'Lock'
@@ -30,7 +30,7 @@ TERMINATE = """
 
 
 @pytest.fixture
-def outside() -> Iterator[Receiver]:
+def external_server() -> Iterator[Receiver]:
     reset_breakers()
     with receiver() as running:
         yield running
@@ -53,27 +53,27 @@ def workers(transactional_db: None, tmp_path: Path) -> Iterator[Stack]:
     running.stop()
 
 
-def scanned(brand, customer):
+def scan_new_code(brand, customer):
     scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
 def waiting_for_a_lock():
     with connection.as_owner(), connection.cursor() as cursor:
-        cursor.execute("SELECT pg_stat_clear_snapshot()")  # or a transaction would see the same again and again
+        cursor.execute("SELECT pg_stat_clear_snapshot()")  # or a transaction would see the same rows each time
         cursor.execute("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
         return cursor.fetchone()
 
 
-def lease_is_over():
+def expire_leases():
     Event.objects.pending().update(due_at=timezone.now())
 
 
-def test_a_worker_killed_between_the_external_systems_answer_and_the_commit(brand, workers, outside):
-    outside.decides(decision="proceed")
+def test_worker_killed_after_the_external_answer_repeats_the_call_and_credits_once(brand, workers, external_server):
+    external_server.decides(decision="proceed")
     options = {"when_rejected": "hold", "when_away": "hold", "is_active": True}
-    external_system.create(brand=brand, url=outside.url, **options)
+    external_system.create(brand=brand, url=external_server.url, **options)
     customer = factories.customer(brand)
-    scanned(brand, customer)
+    scan_new_code(brand, customer)
 
     with transaction.atomic():
         UserPoints.objects.select_for_update().get(user=customer)  # the commit has to wait for this
@@ -82,37 +82,37 @@ def test_a_worker_killed_between_the_external_systems_answer_and_the_commit(bran
         workers.kill(worker)
         with connection.as_owner(), connection.cursor() as cursor:
             cursor.execute(TERMINATE)
-    assert (len(outside.calls), LoyaltyTransaction.objects.count()) == (1, 0)
+    assert (len(external_server.calls), LoyaltyTransaction.objects.count()) == (1, 0)
 
-    lease_is_over()
+    expire_leases()
     workers.start_worker()
     wait_until(lambda: Event.objects.get(detail_type="scan-auth").status == "done")
 
-    first, second = outside.calls
+    first, second = external_server.calls
     assert first.headers["idempotency-key"] == second.headers["idempotency-key"]
     assert UserPoints.objects.get(user=customer).points == 10
     assert LoyaltyTransaction.objects.count() == 1
     call_command("check_ledger")
 
 
-def test_a_worker_killed_while_a_receiver_answers_sends_the_message_again_under_its_id(brand, workers, outside):
-    endpoint(brand, outside, types=["points.earned"])
-    outside.answers(Reply(waits=3), Reply())
+def test_worker_killed_during_a_webhook_call_repeats_it_with_the_same_id(brand, workers, external_server):
+    endpoint(brand, external_server, types=["points.earned"])
+    external_server.answers(Reply(waits=3), Reply())
     customer = factories.customer(brand)
-    scanned(brand, customer)
+    scan_new_code(brand, customer)
 
     worker = workers.start_worker()
-    wait_until(lambda: outside.calls)
+    wait_until(lambda: external_server.calls)
     time.sleep(0.1)
     workers.kill(worker)
     assert WebhookDelivery.objects.get().attempts == 0
 
-    reset_breakers()  # the slot of the one that died
-    lease_is_over()
+    reset_breakers()  # the concurrency slot of the dead worker
+    expire_leases()
     workers.start_worker()
     wait_until(lambda: WebhookDelivery.objects.get().state == "delivered")
 
-    first, second = outside.calls
+    first, second = external_server.calls
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
     assert first.body == second.body
     assert UserPoints.objects.get(user=customer).points == 10

@@ -1,4 +1,4 @@
-"""Fixtures every test may use: a brand with a level, a customer, and the worker's turn."""
+"""Fixtures for every test: a brand with a level, a customer, the API and the worker. Also the lanes of the tests."""
 
 import gc
 import logging
@@ -29,7 +29,7 @@ from tests.support.lanes import (
     summary,
     write_measured,
 )
-from tests.support.machinery.distribution import BusyTime, TogetherScheduling
+from tests.support.machinery.distribution import BusyTime, WorkUnitScheduling
 from tests.support.machinery.log_watch import LogWatch, secrets_in
 from tests.support.machinery.table_cleanup import empty_tables
 from tests.support.portal import staff
@@ -45,7 +45,7 @@ NOT_TRUNCATED = {
     "campaigns_earningruleversion": "earning_rule_versions_not_truncated",
 }
 
-# Waits for pages and processes may run out of time on a machine that others use, and a page may move under a question.
+# Waits for pages and processes may time out on a busy machine, and a page may navigate during a query.
 OUT_OF_TIME = ["TimeoutError", "ReadTimeout", "did not become true in time", "Execution context was destroyed"]
 
 
@@ -64,14 +64,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Durations:
-    """Notes how long each step of a test takes, in whichever process it runs."""
+    """Records how long each step of a test takes, in all processes."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.steps: dict[tuple[str, str], float] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        # The last one counts, where a test was tried again or has several reports.
+        # The last report counts, if a test was run again or has several reports.
         self.steps[report.nodeid, report.when] = report.duration
 
     def of_cases(self) -> dict[str, float]:
@@ -94,7 +94,7 @@ def is_fast_lane(config: pytest.Config) -> bool:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """To read tests that then do not run takes half a minute of the fast lane."""
+    """Reading slow tests, which would not run, takes half a minute of the fast lane."""
     is_left_out = (
         is_fast_lane(config)
         and collection_path.is_relative_to(TESTS)
@@ -105,29 +105,29 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makeitem(collector: pytest.Collector, name: str) -> list[pytest.Item] | None:
-    """Nor does the fast lane look for the fixtures of a test that is known to be slow."""
+    """The fast lane does not collect a test that is measured as slow either, nor its fixtures."""
     is_left_out = is_fast_lane(collector.config) and f"{collector.nodeid}::{name}" in measured_as_slow()
     return [] if is_left_out else None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Say which tests are slow, and what may be tried again.
+    """Mark the slow tests, and those that may run again.
 
-    That is a control, which shows that something can happen, and what ran out of time. A test of a promise is not: the
-    promise holds each time.
+    A control may run again, because it shows that something can happen, and so may a test that timed out. Other tests
+    may not: what they assert must hold each time.
     """
     measured = measured_as_slow()
     for item in items:
         waits = is_slow(item.path.relative_to(TESTS), getattr(item, "fixturenames", ()))
         if waits or function_of(item.nodeid) in measured:
             item.add_marker(pytest.mark.slow)
-        # Not all tests: the plug-in asks another process about each that has the mark, 30 ms a test.
+        # Not every test has this mark: the plug-in queries another process for each one, which takes 30 ms.
         if item.name.startswith("test_control_"):
             item.add_marker(pytest.mark.flaky(reruns=2))
         elif waits:
             item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=OUT_OF_TIME))
-    # Before -m and -k leave some out.
+    # Counted before -m and -k deselect some.
     lanes = Counter(lane({mark.name for mark in item.iter_markers()}) for item in items)
     config.stash[LANES] = lanes
     if hasattr(config, "workeroutput"):
@@ -136,18 +136,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """The product and thousands of tests stay until the end: whoever looks for garbage need not go through them."""
+    """The product and thousands of tests stay until the end, so the garbage collector need not examine them."""
     gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TogetherScheduling:
-    return TogetherScheduling(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> WorkUnitScheduling:
+    return WorkUnitScheduling(config, log)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Each process collects everything; the last that ends has said it for all."""
+    """Each process collects everything, so the counts of the last one to end are those of all."""
     if lanes := getattr(node, "workeroutput", {}).get("lanes"):
         node.config.stash[LANES] = Counter(lanes)
 
@@ -159,7 +159,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Reports go from process to process as UTF-8, which not all is that a test provokes."""
+    """Reports are sent between processes as UTF-8, and a test may cause output that is not valid UTF-8."""
     report = yield
     report.sections = [(name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections]
     return report
@@ -167,7 +167,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings_xdist_suffix() -> None:
-    """Each process has servers of its own (bin/test): their databases may have one name, and be copies of one."""
+    """Each process has its own servers (bin/test), so their databases may have the same name and be copies of one."""
 
 
 @pytest.fixture(scope="session")
@@ -180,15 +180,15 @@ def log_watch() -> Iterator[LogWatch]:
 
 @pytest.fixture(autouse=True)
 def no_secrets_in_logs(log_watch: LogWatch) -> Iterator[None]:
-    """Whatever a test does, the product's log holds no secret, and no person's address or position."""
+    """The product's log must never contain a secret, nor a user's address or position."""
     log_watch.take()
     yield
     assert secrets_in(log_watch.take()) == []
 
 
 @pytest.fixture(autouse=True)
-def no_rules_of_other_tests() -> None:
-    """Brand ids restart with each test: the process must not remember the rules of another test's brand."""
+def reset_rule_cache() -> None:
+    """Brand ids restart with each test, so the process must not cache the rules of another test's brand."""
     rules.reset_cache()
 
 
@@ -201,7 +201,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def quickly_emptied() -> Iterator[None]:
+def fast_table_cleanup() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", empty_tables)
         yield
@@ -226,25 +226,25 @@ def owner(brand: Brand) -> User:
 
 @pytest.fixture
 def media(settings: Any, tmp_path: Path) -> None:
-    """Files that are uploaded and made stay in a directory of the test's."""
+    """Uploaded and created files are in a directory of the test."""
     settings.MEDIA_ROOT = tmp_path
 
 
 @pytest.fixture
 def at_once() -> Callable[[int, Callable[[], Any]], list[Any]]:
-    """`at_once(count, action)`: what `action` returned or raised, in `count` threads released together."""
+    """Calls `action` in `count` threads at the same time. Returns what each call returned or raised."""
     return lambda count, action: concurrency.at_once(lambda _number: action(), range(count), threads=count)
 
 
 @pytest.fixture
 def deliver() -> Callable[[], int]:
-    """What a worker does when it is woken: deliver every event that is due."""
+    """Handles every due event, as a worker does when it is woken."""
     return worker.drain
 
 
 @pytest.fixture
 def no_limits(settings: Any) -> None:
-    """Calls as often as the test likes."""
+    """Without rate limits."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/second")
 
 

@@ -1,4 +1,4 @@
-"""Calls the API as different people do; every answer is held to the API's own description."""
+"""Calls the API as different callers do; every answer is checked against the API's description."""
 
 import json
 import secrets
@@ -20,13 +20,13 @@ PREFIX = "/api/v1/"
 
 
 def somewhere() -> str:
-    """An address that no other test calls from: what limits count must not add up over tests and runs."""
+    """An address that no other test calls from, so that rate limits do not count over several tests and runs."""
     return f"fd00:{':'.join(f'{secrets.randbits(16):x}' for _ in range(3))}::1"
 
 
 @dataclass(frozen=True)
 class Api:
-    """A caller with what it sends along. The methods that add something return another caller."""
+    """A caller with its headers and its address. The methods that add something return another caller."""
 
     brand: Brand
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -37,8 +37,8 @@ class Api:
 
     def having(self, **headers: str) -> Self:
         """With more headers; `_` in a name stands for `-`."""
-        named = {name.replace("_", "-").lower(): value for name, value in headers.items()}
-        return replace(self, headers={**self.headers, **named})
+        more = {name.replace("_", "-").lower(): value for name, value in headers.items()}
+        return replace(self, headers={**self.headers, **more})
 
     def without(self, header: str) -> Self:
         return replace(self, headers={name: value for name, value in self.headers.items() if name != header})
@@ -50,13 +50,13 @@ class Api:
 
     def hub(self, *, of: Brand | None = None) -> Self:
         """With a new hub key of the brand, and its hostname as the origin."""
-        return self._keyed(ApiKey.Kind.HUB, of or self.brand)
+        return self._with_new_key(ApiKey.Kind.HUB, of or self.brand)
 
     def app(self, *, of: Brand | None = None) -> Self:
         """With a new app key of the brand, and its hostname as the origin."""
-        return self._keyed(ApiKey.Kind.APP, of or self.brand)
+        return self._with_new_key(ApiKey.Kind.APP, of or self.brand)
 
-    def _keyed(self, kind: ApiKey.Kind, brand: Brand) -> Self:
+    def _with_new_key(self, kind: ApiKey.Kind, brand: Brand) -> Self:
         now = timezone.now()
         for older in ApiKey.objects.filter(brand=brand, kind=kind, name="tests")[1:]:
             api_keys.revoke(key=older, at=now)
@@ -86,7 +86,7 @@ class Api:
             method, address, data, content_type, headers=dict(self.headers), query_params=dict(query or {})
         )
         if response.streaming:
-            response = whole(response)
+            response = buffered(response)
         openapi.hold(response, method=method, address=address)
         return response
 
@@ -95,12 +95,12 @@ class Api:
         action = {"user_id": user.pk, "brand_id": self.brand.pk, "type": "authenticator_scan"}
         return self.post("brand/loyalty/campaign/event", {**action, "product": {"authCode": str(code)}}, **headers)
 
-    def verify(self, code: Any, **place: Any) -> Any:
-        return self.post(f"verify/product/{code}", place)
+    def verify(self, code: Any, **location: Any) -> Any:
+        return self.post(f"verify/product/{code}", location)
 
 
-def whole(response: Any) -> HttpResponse:
-    """A streamed answer as one that was not."""
+def buffered(response: Any) -> HttpResponse:
+    """A streamed response as an ordinary one."""
     return HttpResponse(b"".join(response.streaming_content), status=response.status_code, headers=response.headers)
 
 

@@ -1,4 +1,4 @@
-"""Runs things at once, each on a database connection of its own: the same many times, or two in each other's midst."""
+"""Runs functions concurrently, each on its own database connection: one many times, or a second during a first."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -11,84 +11,86 @@ from django.db import connection, transaction
 from tests.support.locks import holding
 
 THREADS = 24
-PATIENCE_SECONDS = 10
-WAITING = "SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted"
-WAITING_FOR_ME = "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
+WAIT_SECONDS = 10
+WAITING_SESSIONS = "SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted"
+BLOCKED_BY_THIS_SESSION = "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
 
 
 def at_once(work: Callable[[Any], Any], items: Sequence[Any], *, threads: int = THREADS) -> list[Any]:
-    """The results of `work` on each item, in order; an exception is a result. Threads begin together."""
+    """The results of `work` on each item, in order; an exception is a result. All threads start at the same time."""
     start = Barrier(min(threads, len(items)))
 
-    def share(portion: Sequence[Any]) -> list[Any]:
+    def run_portion(portion: Sequence[Any]) -> list[Any]:
         start.wait()
         try:
             return [_outcome(work, item) for item in portion]
         finally:
             connection.close()
 
-    shares = [items[number :: start.parties] for number in range(start.parties)]
+    portions = [items[number :: start.parties] for number in range(start.parties)]
     with ThreadPoolExecutor(start.parties) as pool:
-        return [result for results in pool.map(share, shares) for result in results]
+        return [result for results in pool.map(run_portion, portions) for result in results]
 
 
 def at_once_behind(lock: str, parameters: Sequence[Any], work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-    """As `at_once`, and none gets past the lock that the statement takes until all have come to it.
+    """Run concurrently; the lock that the statement takes blocks every thread until all of them wait for it.
 
-    So each has read what it reads before that, and none has written: the worst case, however busy the machine is.
+    Each has then done its reads and none has written: the worst case, however busy the machine is.
     """
     with ThreadPoolExecutor(1) as pool:
         with holding(lock, parameters):
-            later = pool.submit(at_once, work, items, threads=len(items))
-            end = time.monotonic() + PATIENCE_SECONDS
+            future = pool.submit(at_once, work, items, threads=len(items))
+            end = time.monotonic() + WAIT_SECONDS
             with connection.cursor() as cursor:
-                while not later.done() and time.monotonic() < end:
-                    cursor.execute(WAITING)
+                while not future.done() and time.monotonic() < end:
+                    cursor.execute(WAITING_SESSIONS)
                     if cursor.fetchone() == (len(items),):
                         break
                     time.sleep(0.005)
-        return later.result()
+        return future.result()
 
 
 def _outcome(work: Callable[[Any], Any], item: Any) -> Any:
     try:
         return work(item)
-    except Exception as error:  # noqa: BLE001 - the test looks at what came of each
+    except Exception as error:  # noqa: BLE001 - the test checks each outcome
         return error
 
 
-def while_uncommitted(first: Callable[[], Any], then: Callable[[], Any], rest: Callable[[], Any] = lambda: None) -> Any:
-    """What comes of `then`, an exception too, if it begins when `first` is done and not committed yet.
+def while_uncommitted(
+    first: Callable[[], Any], second: Callable[[], Any], remaining: Callable[[], Any] = lambda: None
+) -> Any:
+    """The result of `second`, or its exception, if it starts when `first` is done but not committed.
 
-    `rest` is done, in the transaction of `first`, when `then` waits for that or is over.
+    `remaining` runs in the transaction of `first`, once `second` waits for that transaction or has ended.
     """
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             first()
-            later = start_until_blocked(pool, then)
-            rest()
-        return outcome_of(later)
+            future = start_until_blocked(pool, second)
+            remaining()
+        return outcome_of(future)
 
 
 def start_until_blocked(pool: ThreadPoolExecutor, work: Callable[[], Any]) -> Future[Any]:
-    """Begins `work`, and returns when it waits for a lock of the caller's, or is over."""
+    """Start `work`. Returns when it waits for a lock of this session, or has ended."""
 
-    def with_own_connection() -> Any:
+    def with_separate_connection() -> Any:
         try:
             return work()
         finally:
             connection.close()
 
-    later = pool.submit(with_own_connection)
-    end = time.monotonic() + PATIENCE_SECONDS
+    future = pool.submit(with_separate_connection)
+    end = time.monotonic() + WAIT_SECONDS
     with connection.cursor() as cursor:
-        while not later.done() and time.monotonic() < end:
-            cursor.execute(WAITING_FOR_ME)
+        while not future.done() and time.monotonic() < end:
+            cursor.execute(BLOCKED_BY_THIS_SESSION)
             if cursor.fetchone():
                 break
             time.sleep(0.005)
-    return later
+    return future
 
 
-def outcome_of(later: Future[Any]) -> Any:
-    return later.exception(timeout=PATIENCE_SECONDS) or later.result()
+def outcome_of(future: Future[Any]) -> Any:
+    return future.exception(timeout=WAIT_SECONDS) or future.result()

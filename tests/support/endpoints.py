@@ -1,7 +1,6 @@
-"""The endpoints of the API, each with a request that it accepts, and what a refusal must be like.
+"""The endpoints of the API, each with a request that it accepts, and what an error answer must be like.
 
-Add an endpoint to ENDPOINTS, and its fields to test_hostile_input: then every table of the hostile tests is tried on
-it.
+Add an endpoint to ENDPOINTS, and its fields to test_hostile_input: then every table of the hostile tests applies to it.
 """
 
 import json
@@ -58,7 +57,7 @@ USER_NOT_FOUND = (404, "USER_NOT_FOUND")
 
 @dataclass
 class Scenario:
-    """A brand with a customer and a code, another brand with another customer, and who calls."""
+    """A brand with a customer and a code, another brand with another customer, and several callers."""
 
     api: Api
     brand: Brand
@@ -70,10 +69,10 @@ class Scenario:
     mine: Api  # the customer's calls
     app: Api
     hub: Api
-    bare_hub: Api  # without a user's token, which some endpoints would take for the user they are asked about
+    bare_hub: Api  # without a user's token, which some endpoints would take for the user in question
     refresh: str
     guest_scan: Scan
-    buyer: Api  # the customer, with a key for one wish
+    buyer: Api  # the customer, with an idempotency key for one redemption
     reward: Reward
     claim: RewardClaim
     redemption: Redemption
@@ -104,7 +103,7 @@ class Scenario:
         caller: Api | None = None,
         **headers: str,
     ) -> Any:
-        """The endpoint's own request, but for the arguments."""
+        """The endpoint's own request, changed by the arguments."""
         endpoint = ENDPOINTS[name]
         by = (caller or getattr(self, endpoint.caller)).without(without).having(**headers)
         sent = endpoint.body(self) if body is None else body
@@ -145,7 +144,7 @@ def make_scenario(api: Api) -> Scenario:
         claim=RewardClaim.objects.create(milestone=milestone, user=customer),
         redemption=factories.redemption(customer, factories.reward(api.brand)),
         job=Job.objects.create(brand=api.brand, kind="generate", title="Generate codes"),
-        # These two change what nobody earns here.
+        # These two do not change what is earned here.
         level=factories.level(api.brand, "Gold", threshold=10**6),
         rule=EarningRule.objects.create(
             brand=api.brand, kind="log-user-login", name="A draft", reward_value=5, state="draft"
@@ -166,32 +165,32 @@ def make_scenario(api: Api) -> Scenario:
         ),
         event=factories.handed_in(api.brand, customer),
         legal_text=factories.legal_text(api.brand),
-        # Begun beforehand: asking for a code publishes an event.
-        registration=confirmations.begin_registration(brand=api.brand, at=timezone.now(), **newcomer_alone()),
+        # Begun here, since a request for a code publishes an event.
+        registration=confirmations.begin_registration(brand=api.brand, at=timezone.now(), **newcomer_credentials()),
         verification=confirmations.begin_verification(user=customer, brand=api.brand, at=timezone.now()),
     )
 
 
-def nothing(_world: Scenario) -> None:
-    """The body of a request that has none."""
+def no_body(_scenario: Scenario) -> None:
+    """The body of a request without one."""
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An endpoint with a request that it accepts. `{code}` and the like in `path` are filled in from the world."""
+    """An endpoint with a request that it accepts. `{code}` and the like in `path` are filled in from the scenario."""
 
     caller: str
     method: str
     path: str
-    body: Callable[[Scenario], dict[str, Any] | None] = nothing
-    file: bytes = b""  # the body of one that takes no JSON
+    body: Callable[[Scenario], dict[str, Any] | None] = no_body
+    file: bytes = b""  # the body, if it takes no JSON
 
     def address(self, scenario: Scenario, caller: Api | None = None) -> str:
         by = caller or scenario.bare_hub
         return self.path.format(**{name: IN_PATHS[name](scenario, by) for name in re.findall(r"{(\w+)}", self.path)})
 
 
-# What the names in a path stand for, when somebody calls it.
+# The values of the names in a path, for a scenario and a caller.
 IN_PATHS: dict[str, Callable[[Scenario, Api], Any]] = {
     "upload": lambda w, by: own_import(w, by),
     "resource": lambda _w, _by: "products",
@@ -294,8 +293,8 @@ def credentials(scenario: Scenario) -> dict[str, Any]:
 
 
 def newcomer(scenario: Scenario) -> dict[str, Any]:
-    who = {"email": "new@example.com", "password": "a long pass phrase"}
-    return {**who, "brand_id": scenario.brand.pk, "first_name": "New", "last_name": "Comer"}
+    login = {"email": "new@example.com", "password": "a long pass phrase"}
+    return {**login, "brand_id": scenario.brand.pk, "first_name": "New", "last_name": "Comer"}
 
 
 def proof(scenario: Scenario) -> dict[str, Any]:
@@ -316,7 +315,7 @@ PLACE = {"latitude": 46.9, "longitude": 7.4}
 CAMPAIGN_EVENT = "brand/loyalty/campaign/event"
 
 
-def wishes(_world: Scenario) -> dict[str, Any]:
+def profile_change(_scenario: Scenario) -> dict[str, Any]:
     return {"first_name": "Ada", "notifications": {"points": {"email": True}}}
 
 
@@ -325,7 +324,7 @@ def mailed_code(w: Scenario) -> dict[str, Any]:
     return {"registration_id": str(begun.confirmation_id), "code": confirmations.code_of(begun.confirmation_id)}
 
 
-def newcomer_alone() -> dict[str, Any]:
+def newcomer_credentials() -> dict[str, Any]:
     return {"email": f"{uuid.uuid4().hex}@example.com", "password": PASSWORD}
 
 
@@ -398,17 +397,17 @@ IMPORTED = b"sku,title\nIMPORTED,Imported\n"
 
 
 def own_import(scenario: Scenario, caller: Api) -> int:
-    """The caller's upload of IMPORTED; the hub's for those who can have none at the brand."""
+    """The caller's upload of IMPORTED, or the hub's if the caller cannot upload at the brand."""
     uploader = uploader_of(scenario, caller) or uploader_of(scenario, scenario.bare_hub) or {}
     uploads = StagedUpload.objects.filter(brand=scenario.brand, user=uploader.get("by"), api_key=uploader.get("key_id"))
-    found = uploads.first() or imports.stage(
+    upload = uploads.first() or imports.stage(
         ProductResource, brand=scenario.brand, file=BytesIO(IMPORTED), size=len(IMPORTED), name="new.csv", **uploader
     )
-    return found.pk
+    return upload.pk
 
 
 def uploader_of(scenario: Scenario, caller: Api) -> dict[str, Any] | None:
-    """As `imports.stage` takes it."""
+    """The uploader, as arguments of `imports.stage`."""
     if text := caller.headers.get("api-key"):
         key = ApiKey.objects.filter(brand=scenario.brand, prefix=text[: api_keys.VISIBLE_CHARACTERS]).first()
         return {"by": None, "key_id": key.pk} if key else None
@@ -577,7 +576,7 @@ ENDPOINTS = {
 BRAND = [name for name, it in ENDPOINTS.items() if it.path.startswith("brand/") and it.path != CAMPAIGN_EVENT]
 BRAND_LISTS = [name for name in BRAND if name.startswith("list_")]
 BRAND_WRITES = [name for name in BRAND if ENDPOINTS[name].method != "GET" and not ENDPOINTS[name].file]
-WRITING = [name for name, endpoint in ENDPOINTS.items() if endpoint.method != "GET" and endpoint.body is not nothing]
+WRITING = [name for name, endpoint in ENDPOINTS.items() if endpoint.method != "GET" and endpoint.body is not no_body]
 LISTS = ["list_transactions", "list_rewards", "list_redemptions", "list_code_scans", "list_qr_codes", *BRAND_LISTS]
 WITH_TOKEN = [
     "credit_action",
@@ -634,8 +633,8 @@ WITH_IDEMPOTENCY_KEY = ["credit_action", "credit_action (app)", "verify_product"
 TABLES = [User, LoginSession, Event, Scan, LoyaltyTransaction, UserPoints, UserLoyaltyCampaign, Redemption]
 
 
-def written() -> dict[str, Any]:
-    """How much there is of everything that a request can write, in one query."""
+def row_counts() -> dict[str, Any]:
+    """The numbers of all rows that a request can write, in one query."""
     selects = {
         **{model.__name__: f"count(*) FROM {model._meta.db_table}" for model in TABLES},
         "points": f"sum(points) FROM {UserPoints._meta.db_table}",
@@ -648,17 +647,17 @@ def written() -> dict[str, Any]:
 
 
 def assert_rejected(
-    expected: tuple[int, str], ask: Callable[..., Any], *given: Any, but: Any = None, **named: Any
+    expected: tuple[int, str], call: Callable[..., Any], *arguments: Any, but: Any = None, **named: Any
 ) -> Any:
-    """`ask` is answered with `expected` (status, error) in the envelope; nothing is written `but` so many rows."""
-    before = written()
+    """`call` is answered with `expected` (status, error) in the envelope, and writes no rows `but` these numbers."""
+    before = row_counts()
 
-    response = ask(*given, **named)
+    response = call(*arguments, **named)
 
     assert error(response) == expected
     assert response["Content-Type"] == "application/json"
     assert response.json()["success"] is False
-    assert written() == {**before, **{name: before[name] + count for name, count in (but or {}).items()}}
+    assert row_counts() == {**before, **{name: before[name] + count for name, count in (but or {}).items()}}
     return response
 
 
@@ -670,19 +669,19 @@ def with_value(body: Any, path: str, value: Any) -> Any:
 
 
 def without_field(body: Any, path: str) -> Any:
-    """`body` without what is at the path."""
+    """`body` without the value at the path."""
     inner, last = last_step(body, path)
     del inner[last]
     return body
 
 
 def last_step(body: Any, path: str) -> tuple[Any, Any]:
-    *way, last = [int(step) if step.isdigit() else step for step in path.split(".")]
-    for step in way:
+    *steps, last = [int(step) if step.isdigit() else step for step in path.split(".")]
+    for step in steps:
         body = body[step]
     return body, last
 
 
 def short(value: Any) -> str:
-    """The name of a row, for a value that may be long."""
+    """A short name of a case, for a value that may be long."""
     return ascii(value)[:30]

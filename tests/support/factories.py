@@ -130,7 +130,7 @@ def earning_rule(brand: Brand, kind: str, value: Any = 5, reward_type: str = "po
 
 
 def segment(brand: Brand, *rows: tuple[str, str, Any], **fields: Any) -> Segment:
-    """A segment of whom all of these hold, each a field, an operator and a value."""
+    """A segment of the members who fulfil all conditions, each a field, an operator and a value."""
     conditions = {"all": [{"field": name, "operator": operator, "value": value} for name, operator, value in rows]}
     values = {"name": f"Segment {next(_number)}", "conditions": conditions if rows else {}, **fields}
     return Segment.objects.create(brand=brand, **values)
@@ -139,9 +139,9 @@ def segment(brand: Brand, *rows: tuple[str, str, Any], **fields: Any) -> Segment
 def broadcast(brand: Brand, segment: Segment | None = None, *, body: str = "Hello!", **fields: Any) -> Broadcast:
     """A draft in English, by e-mail."""
     parts = {"subject": "News", "body": body, "short_text": "Short news"}
-    plain: dict[str, Any] = {"name": "Spring", "channels": ["email"], "texts": {"en": parts}}
-    plain["segment_name"] = segment.name if segment else ""
-    return Broadcast.objects.create(brand=brand, segment=segment, **{**plain, **fields})
+    defaults: dict[str, Any] = {"name": "Spring", "channels": ["email"], "texts": {"en": parts}}
+    defaults["segment_name"] = segment.name if segment else ""
+    return Broadcast.objects.create(brand=brand, segment=segment, **{**defaults, **fields})
 
 
 def reward(brand: Brand, *, cost: Any = 10, **fields: Any) -> Reward:
@@ -151,17 +151,17 @@ def reward(brand: Brand, *, cost: Any = 10, **fields: Any) -> Reward:
 
 
 def event_kind(brand: Brand, name: str = "store-visit", title: str = "Store visit", **types: Any) -> EventKind:
-    """A kind of the brand's own with a field of each type; `types`: of each field its type, or its options."""
+    """An event kind of the brand. `types` has the type of each field, or its options."""
     kind = EventKind.objects.create(brand=brand, name=name, title=title)
-    for field, given in types.items():
-        options = list(given) if isinstance(given, list | tuple) else []
-        type_ = "option" if options else given
+    for field, type_or_options in types.items():
+        options = list(type_or_options) if isinstance(type_or_options, list | tuple) else []
+        type_ = "option" if options else type_or_options
         EventKindField.objects.create(kind=kind, name=field, label=field.capitalize(), type=type_, options=options)
     return kind
 
 
 def replay(brand: Brand, **fields: Any) -> Replay:
-    """Levels that were tried on past actions; nothing was found."""
+    """A replay of past actions with other levels, without a result."""
     at = timezone.now()
     return Replay.objects.create(
         brand=brand,
@@ -176,7 +176,7 @@ def replay(brand: Brand, **fields: Any) -> Replay:
 
 
 def handed_in(brand: Brand, customer: User) -> Event:
-    """An event of the brand's own kind, as a hub sent it."""
+    """An event of a kind of the brand, as a hub sends it."""
     return Event.objects.create(
         brand=brand,
         source="shop.customer-app",
@@ -198,7 +198,7 @@ def points(customer: User, brand: Brand, amount: Any, *, reason_id: str = "", at
 
 
 def transfer(sender: UserPoints, receiver: UserPoints, points: Any = 1, *, at: Any = None) -> PointTransfer:
-    """A gift of points as its row is; the ledger knows nothing of it."""
+    """The row of a transfer of points, without ledger entries."""
     return PointTransfer.objects.create(
         brand=sender.brand,
         sender=sender,
@@ -221,15 +221,15 @@ def merge(target: User, source: User, brand: Brand) -> AccountMerge:
 
 
 def redemption(customer: User, reward: Reward, *, at: Any = None) -> Redemption:
-    """A reward that the customer took, with points that they have."""
-    wish = RedemptionRequest(reward.brand_id, customer.pk, reward.pk, uuid4(), at or timezone.now())
-    return redeem.redeem(wish)
+    """A reward that the customer redeems with points that they have."""
+    redemption_request = RedemptionRequest(reward.brand_id, customer.pk, reward.pk, uuid4(), at or timezone.now())
+    return redeem.redeem(redemption_request)
 
 
 def deactivate(*, codes: Iterable[AuthCode], at: datetime, reason: str = "", by: User | None = None) -> int:
     """Switch codes off. Returns how many were on."""
-    order = CodeChangeRequest(Kind.DEACTIVATED, reason)
-    return bulk_changes.change_codes(codes=codes, requested=order, by=by, at=at)
+    change_request = CodeChangeRequest(Kind.DEACTIVATED, reason)
+    return bulk_changes.change_codes(codes=codes, requested=change_request, by=by, at=at)
 
 
 def reactivate(*, codes: Iterable[AuthCode], at: datetime, reason: str = "") -> int:

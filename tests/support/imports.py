@@ -13,17 +13,17 @@ from core.spreadsheets.xlsx import Workbook
 from tests.support.portal import address, browser, text
 
 
-def upload(person: User, label: str, brand: Brand, content: str | bytes, *, name: str = "file.csv") -> Any:
-    """The answer to the upload: a redirect to the preview, or the page with what is wrong."""
+def upload(user: User, label: str, brand: Brand, content: str | bytes, *, name: str = "file.csv") -> Any:
+    """The answer to the upload: a redirect to the preview, or the page with the error."""
     data = content.encode() if isinstance(content, str) else content
-    sent = {"brand": brand.pk, "file": SimpleUploadedFile(name, data)}
-    return browser(person).post(address(label, "import"), sent)
+    form_data = {"brand": brand.pk, "file": SimpleUploadedFile(name, data)}
+    return browser(user).post(address(label, "import"), form_data)
 
 
-def preview(person: User, label: str, brand: Brand, content: str | bytes) -> Any:
-    answer = upload(person, label, brand, content)
+def preview(user: User, label: str, brand: Brand, content: str | bytes) -> Any:
+    answer = upload(user, label, brand, content)
     assert answer.status_code == 302, problem(answer)
-    return browser(person).get(answer["Location"])
+    return browser(user).get(answer["Location"])
 
 
 def ticket_of(page: Any) -> str:
@@ -36,12 +36,12 @@ def ticket_of_upload(answer: Any) -> str:
     return parse_qs(query)["ticket"][0]
 
 
-def confirm(person: User, label: str, ticket: str) -> Any:
-    return browser(person).post(address(label, "import_confirm"), {"ticket": ticket})
+def confirm(user: User, label: str, ticket: str) -> Any:
+    return browser(user).post(address(label, "import_confirm"), {"ticket": ticket})
 
 
-def imported(person: User, label: str, brand: Brand, content: str | bytes) -> Any:
-    return confirm(person, label, ticket_of(preview(person, label, brand, content)))
+def imported(user: User, label: str, brand: Brand, content: str | bytes) -> Any:
+    return confirm(user, label, ticket_of(preview(user, label, brand, content)))
 
 
 def counts(page: Any) -> dict[str, int]:
@@ -49,20 +49,20 @@ def counts(page: Any) -> dict[str, int]:
 
 
 def faults(page: Any) -> dict[int, str]:
-    """What the preview says is wrong, by line."""
+    """The errors in the preview, by line."""
     return {row.line: row.problem for row in page.context_data["faulty"]}
 
 
 def problem(answer: Any) -> str:
-    """What a rejected upload or confirmation says."""
+    """The message of a rejected upload or confirmation."""
     if "problem" in answer.context_data:
         return str(answer.context_data["problem"])
     return " ".join(str(each) for errors in answer.context_data["form"].errors.values() for each in errors)
 
 
-def exported(person: User, label: str, brand: Brand, *, format: str = "csv", query: str = "") -> bytes:  # noqa: A002
-    sent = {"brand": brand.pk, "format": format}
-    answer = browser(person).post(address(label, "import_export") + query, sent)
+def exported(user: User, label: str, brand: Brand, *, format: str = "csv", query: str = "") -> bytes:  # noqa: A002
+    form_data = {"brand": brand.pk, "format": format}
+    answer = browser(user).post(address(label, "import_export") + query, form_data)
     assert answer["Content-Disposition"].startswith("attachment"), text(answer)
     content: bytes = answer.content
     return content
@@ -77,7 +77,7 @@ def workbook(columns: list[str], rows: list[list[str]]) -> bytes:
 
 
 def workbook_of(sheet: str, *, padding: int = 0) -> bytes:
-    """A workbook whose only sheet is `sheet`, as somebody writes it by hand."""
+    """A workbook whose only sheet has `sheet` as its XML."""
     file = io.BytesIO()
     relation = '<Relationship Id="r1" Type="x" Target="worksheets/sheet1.xml"/>'
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:

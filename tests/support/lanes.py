@@ -1,4 +1,4 @@
-"""Decides which tests are slow: those that start processes or drive a browser, and those that took long once."""
+"""Decides which tests are slow: those that start processes or drive a browser, and those that were measured as slow."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
@@ -7,12 +7,12 @@ from pathlib import Path, PurePath
 from statistics import mean
 
 TESTS = Path(__file__).parent.parent
-# A case of a fast test takes less than this on a quiet machine, and all its cases together less than that.
+# A case of a fast test takes less than the first on a quiet machine, and all its cases less than the second.
 FAST_SECONDS = 0.03
-FAST_SECONDS_IN_ALL = 1
-# Beside other processes it takes longer; from here on it is reported.
-REPORTED_SECONDS_IN_ALL = 3
-# The tests that took longer, one on a line: `bin/test --all --measure` writes it, in a single process.
+FAST_TOTAL_SECONDS = 1
+# Next to other processes a test takes longer. It is reported from this time on.
+REPORTED_TOTAL_SECONDS = 3
+# The tests that took longer, one per line: `bin/test --all --measure` writes it, in a single process.
 MEASURED = Path(__file__).parent / "slow_tests.txt"
 
 FAST_LANE = "not slow"  # as pytest's -m has it
@@ -31,7 +31,7 @@ SLOW_PLACES = {
     "journeys",
     "processes",
 }
-# A test that takes one has processes of its own.
+# A test that uses one of these starts its own processes.
 SLOW_FIXTURES = {"stack"}
 
 
@@ -64,21 +64,23 @@ def slow_tests(seconds: Mapping[str, float]) -> dict[str, float]:
     return {
         name: sum(taken)
         for name, taken in cases.items()
-        if mean(taken) >= FAST_SECONDS or sum(taken) >= FAST_SECONDS_IN_ALL
+        if mean(taken) >= FAST_SECONDS or sum(taken) >= FAST_TOTAL_SECONDS
     }
 
 
 def write_measured(seconds: Mapping[str, float]) -> None:
-    """Keep the names of the slow tests."""
+    """Save the names of the slow tests."""
     MEASURED.write_text("".join(f"{name}\n" for name in sorted(slow_tests(seconds))))
 
 
 def misplaced(seconds: Mapping[str, float]) -> str:
-    """Says which tests of the fast lane took so long that they belong to the slow one; "" where there are none."""
-    found = {name: taken for name, taken in slow_tests(seconds).items() if taken >= REPORTED_SECONDS_IN_ALL}
-    if not found:
+    """A message about tests of the fast lane that belong to the slow one; "" if there are none."""
+    too_slow = {name: taken for name, taken in slow_tests(seconds).items() if taken >= REPORTED_TOTAL_SECONDS}
+    if not too_slow:
         return ""
-    named = ", ".join(f"{name} ({found[name]:.1f} s)" for name in sorted(found, key=found.__getitem__, reverse=True))
+    named = ", ".join(
+        f"{name} ({too_slow[name]:.1f} s)" for name in sorted(too_slow, key=too_slow.__getitem__, reverse=True)
+    )
     return f"too slow for the fast lane, to be listed in {MEASURED.relative_to(TESTS.parent)}: {named}"
 
 

@@ -1,4 +1,4 @@
-"""A real installation on the test database: web and worker as processes of their own, driven over HTTP."""
+"""A real installation on the test database: web and worker run as separate processes, driven over HTTP."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from django.db import connection
 from tests.support.machinery.log_watch import secrets_in
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_SECONDS = 60
+WAIT_SECONDS = 60
 QUEUES = "events,work,outgoing,regular"
 RATES = {
     **dict.fromkeys(["scan", "login", "login_address"], "100000/minute"),
@@ -48,19 +48,19 @@ def free_port() -> int:
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def wait_until(true: Callable[[], Any], *, seconds: float = PATIENCE_SECONDS) -> Any:
-    """The first true answer; fails when it does not come in time."""
+def wait_until(condition: Callable[[], Any], *, seconds: float = WAIT_SECONDS) -> Any:
+    """The first true result of `condition`; fails if there is none in time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if answer := true():
-            return answer
+        if result := condition():
+            return result
         time.sleep(0.02)
     raise AssertionError("it did not become true in time")
 
 
 @dataclass
 class Stack:
-    """Processes over one database and Redis; `log` holds what they said."""
+    """Processes over one database and Redis; `log` has their output."""
 
     log: Path
     redis_url: str
@@ -75,7 +75,7 @@ class Stack:
         return f"http://127.0.0.1:{self.port}"
 
     def environment(self) -> dict[str, str]:
-        """Of its processes, and of commands beside them."""
+        """The environment of its processes, and of commands next to them."""
         return {
             **os.environ,
             "PYTHONPATH": str(ROOT),
@@ -105,7 +105,7 @@ class Stack:
         return process
 
     def start_web(self, *, workers: int = 2, fair: bool = True) -> None:
-        """As it is shipped; not `fair`: without classes of requests, every thread for whoever comes first."""
+        """Start the web as it is shipped. Without `fair` requests have no classes, and threads serve them in order."""
         self.constants["FAIR_SHARES"] = fair
         address = [
             "--host",
@@ -128,7 +128,7 @@ class Stack:
     def start_worker(
         self, *, concurrency: int = 2, beat: bool = True, name: str = "celery@%h", queues: str = QUEUES
     ) -> subprocess.Popen[bytes]:
-        """A worker, usually with its beat, so that one process group stands for what delivers events."""
+        """Start a worker, by default with its beat, so that one process group handles all events."""
         ready_count = self.log.read_bytes().count(b" ready.") if self.log.exists() else 0
         with_beat = ["-B", "-s", str(self.log.with_suffix(".beat"))] if beat else []
         options = [*with_beat, "-n", name, "-Q", queues, "--concurrency", str(concurrency), "--loglevel", "INFO"]
@@ -137,7 +137,7 @@ class Stack:
         return worker
 
     def kill(self, process: subprocess.Popen[bytes]) -> None:
-        """kill -9 of a process with all its children: nobody gets to tidy up."""
+        """Kill a process and all its children with -9, so that none of them can clean up."""
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         self.processes.remove(process)

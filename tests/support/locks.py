@@ -1,4 +1,4 @@
-"""What somebody else holds: a lock, taken on a connection of its own."""
+"""Locks of another session, and a short timeout for those who wait for them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,20 +9,20 @@ from django.db import connection
 
 @contextmanager
 def holding(statement: str, parameters: Any = ()) -> Iterator[None]:
-    """Whatever the statement locks stays locked, by another session, until the end."""
-    other = connection.copy()
+    """Until the end of the block, another session holds the locks that the statement takes."""
+    other_session = connection.copy()
     try:
-        other.set_autocommit(False)
-        with other.cursor() as cursor:
+        other_session.set_autocommit(False)
+        with other_session.cursor() as cursor:
             cursor.execute(statement, parameters)
             yield
     finally:
-        other.close()
+        other_session.close()
 
 
 @contextmanager
 def impatient() -> Iterator[None]:
-    """This session waits for locks as those of the web do, but less."""
+    """This session has a lock timeout, as those of the web have, but a shorter one."""
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = 20")
         try:

@@ -1,4 +1,4 @@
-"""The portal as tests see it: a browser of somebody's, and a brand with one row of every kind in it."""
+"""The portal in tests: a logged-in client, and a brand with one row of each model."""
 
 import io
 import re
@@ -100,43 +100,45 @@ LAYOUT_PARTS = {
 
 
 def page(label: str) -> Any:
-    return next(found for model, found in admin.site._registry.items() if model._meta.label_lower == label)
+    return next(candidate for model, candidate in admin.site._registry.items() if model._meta.label_lower == label)
 
 
-def address(label: str, what: str = "changelist", *args: Any) -> str:
-    return reverse(f"admin:{label.replace('.', '_')}_{what}", args=args)
+def address(label: str, action: str = "changelist", *args: Any) -> str:
+    return reverse(f"admin:{label.replace('.', '_')}_{action}", args=args)
 
 
 def of_a_row(label: str) -> list[str]:
-    """What can be done with one row by its id, as `address` calls it: the page's own acts, and Django's."""
-    found = page(label)
-    prefix = f"{found.opts.app_label}_{found.opts.model_name}_"
-    named = [(each.name or "", each.pattern.converters) for each in found.get_urls()]
-    return [name.removeprefix(prefix) for name, given in named if name.startswith(prefix) and len(given) == 1]
+    """The actions of a model admin on one row by its id, its own and Django's, as names in addresses."""
+    admin_page = page(label)
+    prefix = f"{admin_page.opts.app_label}_{admin_page.opts.model_name}_"
+    url_names = [(each.name or "", each.pattern.converters) for each in admin_page.get_urls()]
+    return [
+        name.removeprefix(prefix) for name, converters in url_names if name.startswith(prefix) and len(converters) == 1
+    ]
 
 
 def staff(*brands: Brand, role: str = "owner", **fields: Any) -> User:
-    person = factories.user(is_staff=True, **fields)
+    user = factories.user(is_staff=True, **fields)
     for brand in brands:
-        StaffRole.objects.create(user=person, brand=brand, role=role)
-    return person
+        StaffRole.objects.create(user=user, brand=brand, role=role)
+    return user
 
 
-def browser(person: User) -> Client:
+def browser(user: User) -> Client:
     client = Client()
-    client.force_login(person)
+    client.force_login(user)
     return client
 
 
 @contextmanager
 def unrendered() -> Iterator[None]:
-    """Answers of pages without their HTML, for tests that read `response.context_data` and ask hundreds of times."""
+    """Pages are not rendered to HTML, for tests that send hundreds of requests and read `response.context_data`."""
     with mock.patch.object(SimpleTemplateResponse, "rendered_content", ""):
         yield
 
 
 def text(response: Any) -> str:
-    """What a page or a PDF says."""
+    """The content of a page, or the text of a PDF."""
     content = b"".join(response.streaming_content) if response.streaming else response.content
     if response["Content-Type"] == "application/pdf":
         return "\n".join(sheet.extract_text() for sheet in PdfReader(io.BytesIO(content)).pages)
@@ -144,31 +146,31 @@ def text(response: Any) -> str:
 
 
 def errors(response: Any) -> dict[str, list[str]]:
-    """What the form of an answered page complains of."""
+    """The errors of the form on a page."""
     context = response.context
     form = context["adminform"].form if "adminform" in context else context["form"]
-    found: dict[str, list[str]] = form.errors
-    return found
+    messages: dict[str, list[str]] = form.errors
+    return messages
 
 
 def form_of(response: Any) -> dict[str, Any]:
-    """What a browser would send back unchanged: the values of a page's form and of the tables inside it."""
+    """The data that a browser submits unchanged: the values of a page's form and of the tables inside it."""
     forms = [response.context["adminform"].form]
     for table in response.context["inline_admin_formsets"]:
         forms += [table.formset.management_form, *table.formset.forms]
-    sent = {}
+    data = {}
     for form in forms:
         for bound in form:
             value = bound.value()
             if value is not None and value is not False:
-                sent[bound.html_name] = value
+                data[bound.html_name] = value
             if bound.field.show_hidden_initial:
-                sent[bound.html_initial_name] = "" if bound.initial is None else bound.initial
-    return sent
+                data[bound.html_initial_name] = "" if bound.initial is None else bound.initial
+    return data
 
 
 def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
-    """A brand, and one row of each model that the portal shows; every word in them holds `marker`."""
+    """A brand, and one row of each model that the portal shows. Every text in them contains `marker`."""
     brand = factories.brand(name=f"{marker} brand", slug=f"{marker}-brand", support_email=f"help@{marker}.example.com")
     BrandHostname.objects.filter(brand=brand).update(hostname=f"{marker}.example.com")
     colleague = staff(brand, email=f"colleague@{marker}.example.com")
@@ -187,7 +189,7 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         campaign=campaign,
     )
     recalled = factories.batch(brand, range_name=f"{marker} recalled", prefix=f"{marker}R-", product=product)
-    lifted = factories.batch(brand, range_name=f"{marker} lifted", prefix=f"{marker}L-", product=product)
+    withdrawn = factories.batch(brand, range_name=f"{marker} lifted", prefix=f"{marker}L-", product=product)
     reward = factories.reward(brand, name=f"{marker} reward for points")
     rule = factories.earning_rule(brand, "log-user-login", state="draft")
     key, _ = api_keys.create(brand=brand, kind="hub", name=f"{marker} key", at=timezone.now())
@@ -197,7 +199,7 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         "message": marker,
         "reason": marker,
     }
-    recall = recalls.recall_batch(batch=lifted, at=timezone.now(), **recall_fields)
+    recall = recalls.recall_batch(batch=withdrawn, at=timezone.now(), **recall_fields)
     webhook = WebhookEndpoint.objects.create(
         brand=brand, url=f"https://{marker}.example.net/", secret=f"whsec_{marker}", types=["points.earned"]
     )
@@ -351,7 +353,7 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
 
 
 def notifications(brand: Brand, customer: User, marker: str) -> dict[str, Model]:
-    """What the portal shows of notifications: settings, own words, one that was sent, an address that takes none."""
+    """The rows about notifications: settings, a template, a delivery, a sender domain and a suppressed address."""
     notification = Notification.objects.create(
         brand=brand, user=customer, template="NOTIFY_LEVEL_REACHED", key=f"{marker}:1"
     )
@@ -362,7 +364,7 @@ def notifications(brand: Brand, customer: User, marker: str) -> dict[str, Model]
         "template": notification.template,
         "event_id": uuid.uuid4(),
     }
-    where = {"channel": "email", "language": "en", "masked_address": f"c•••@{marker}.example.com"}
+    address_fields = {"channel": "email", "language": "en", "masked_address": f"c•••@{marker}.example.com"}
     template_fields = {"template": "NOTIFY_LEVEL_REACHED", "channel": "email", "language": "en"}
     return {
         "loyalty.notificationsettings": NotificationSettings.objects.create(
@@ -371,36 +373,38 @@ def notifications(brand: Brand, customer: User, marker: str) -> dict[str, Model]
         "loyalty.notificationtemplate": NotificationTemplate.objects.create(
             brand=brand, subject=marker, body=marker, **template_fields
         ),
-        "loyalty.notificationdelivery": NotificationDelivery.objects.create(**fields, **where, provider_id=marker),
+        "loyalty.notificationdelivery": NotificationDelivery.objects.create(
+            **fields, **address_fields, provider_id=marker
+        ),
         "loyalty.senderdomain": SenderDomain.objects.create(
             brand=brand, domain=f"{marker}.example.com", token=marker[:32]
         ),
         "loyalty.suppressedaddress": SuppressedAddress.objects.create(
-            brand=brand, channel="email", digest=marker, masked_address=where["masked_address"], reason=marker
+            brand=brand, channel="email", digest=marker, masked_address=address_fields["masked_address"], reason=marker
         ),
     }
 
 
 def printed(batch: Any, *, by: User | None = None, **request_fields: Any) -> PrintRun:
-    """A print run of a whole batch, as asked for; its job waits."""
+    """A requested print run of a whole batch; its job has not run."""
     return runs.start(
         selection=selection.of_range(full_range(batch)), print_request=PrintRequest(**request_fields), by=by
     )
 
 
 def event(brand: Brand, **fields: Any) -> Event:
-    plain = {"source": "service.customer-app", "detail_type": "scan-auth", "status": "done", "detail": {}}
-    return Event.objects.create(brand=brand, **{**plain, **fields})
+    defaults = {"source": "service.customer-app", "detail_type": "scan-auth", "status": "done", "detail": {}}
+    return Event.objects.create(brand=brand, **{**defaults, **fields})
 
 
 def scan(code: Any, **fields: Any) -> Scan:
     fields_of_code = {"brand": code.brand, "auth_code": code, "batch": code.batch, "product": code.product}
-    plain = {"code": code.code, "outcome": "success", "reason": "accepted", "points_status": "pending"}
-    return Scan.objects.create(**{**fields_of_code, "campaign": code.batch.campaign, **plain, **fields})
+    defaults = {"code": code.code, "outcome": "success", "reason": "accepted", "points_status": "pending"}
+    return Scan.objects.create(**{**fields_of_code, "campaign": code.batch.campaign, **defaults, **fields})
 
 
 def links(page_text: str) -> set[str]:
-    """Where the links of a page lead, within the portal."""
+    """The addresses within the portal that a page links to."""
     return set(re.findall(r'href="(/admin/[^"#]*)"', page_text))
 
 

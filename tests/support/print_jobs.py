@@ -1,4 +1,4 @@
-"""What was printed, as a phone's camera reads it: files decoded by programs that share no code with what made them."""
+"""Printed files as a phone's camera reads them, decoded by programs that share no code with the printing."""
 
 import csv
 import io
@@ -22,12 +22,12 @@ SCHEME = "https" if settings.HTTPS else "http"  # of the addresses that this pro
 
 
 def start(batch: Any, *, by: Any = None, first: str = "", last: str = "", **request_fields: Any) -> PrintRun:
-    found = resolve_range(batch=batch, first=first or batch.first_code, last=last or batch.last_code)
-    return runs.start(selection=selection.of_range(found), print_request=PrintRequest(**request_fields), by=by)
+    code_range = resolve_range(batch=batch, first=first or batch.first_code, last=last or batch.last_code)
+    return runs.start(selection=selection.of_range(code_range), print_request=PrintRequest(**request_fields), by=by)
 
 
 def finished(run: PrintRun) -> PrintRun:
-    """The run, once a worker has done what it can."""
+    """The run, after a worker has run its job."""
     runner.run(run.job_id)
     return PrintRun.objects.select_related("job").get(pk=run.pk)
 
@@ -44,23 +44,23 @@ def manifest(data: bytes) -> list[dict[str, str]]:
 
 
 def decode_image(data: bytes) -> str:
-    (found,) = zxingcpp.read_barcodes(Image.open(io.BytesIO(data)))
-    return str(found.text)
+    (symbol,) = zxingcpp.read_barcodes(Image.open(io.BytesIO(data)))
+    return str(symbol.text)
 
 
 def pages(data: bytes, folder: Path, dpi: int, last: int = 10_000) -> list[Path]:
-    """The pages of a PDF, up to the last that is wanted, as pictures, drawn by poppler."""
+    """The pages of a PDF up to the last requested, as pictures drawn by poppler."""
     (folder / "sheet.pdf").write_bytes(data)
     subprocess.run(["pdftoppm", "-r", str(dpi), "-l", str(last), "-gray", "sheet.pdf", "page"], cwd=folder, check=True)
     return sorted(folder.glob("page*.pgm"))
 
 
 def decode_pages(data: bytes, folder: Path, dpi: int = 300, last: int = 10_000) -> list[list[str]]:
-    """What the QR codes of each page of a PDF say, up to the last that is wanted.
+    """The texts of the QR codes on each page of a PDF, up to the last requested.
 
-    Of all kinds of symbols, a page of many labels now and then has something that could be read as another one.
+    Other kinds of symbols are not read: a page of many labels sometimes has a spot that could be taken for one.
     """
     drawn = pages(data, folder, dpi, last)
     formats = zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode)
-    found = [zxingcpp.read_barcodes(Image.open(page), formats=formats) for page in drawn]
-    return [sorted(each.text for each in of_page) for of_page in found]
+    symbols = [zxingcpp.read_barcodes(Image.open(page), formats=formats) for page in drawn]
+    return [sorted(each.text for each in of_page) for of_page in symbols]

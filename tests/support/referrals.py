@@ -1,4 +1,4 @@
-"""A brand that rewards referrals, friends who give codes, and what members do first."""
+"""A brand that rewards referrals, friends who enter codes, and their first actions."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -29,7 +29,7 @@ def code_of(member: User, brand: Brand) -> str:
 
 
 def code_of_earlier_member(account: int) -> str:
-    """The code of an account that was there before all others."""
+    """The code of an account that is older than all others."""
     UserPoints.objects.filter(pk=account).update(enrolled_at=timezone.now() - timedelta(days=400))
     return codes.code_of(UserPoints.objects.get(pk=account))
 
@@ -39,18 +39,18 @@ def refer(member: User, friend: User, brand: Brand) -> Referral:
 
 
 def referred(member: User, brand: Brand, **fields: Any) -> tuple[User, Referral]:
-    """A new friend of the member, and the referral that waits."""
+    """A new friend of the member, and their pending referral."""
     friend = factories.customer(brand, **fields)
     return friend, refer(member, friend, brand)
 
 
 def scan(customer: User, brand: Brand, code: str = "") -> None:
-    """The entry that a scan brings."""
+    """The ledger entry of a scan."""
     factories.points(customer, brand, 10, reason_id=code or f"CODE{customer.pk}")
 
 
 def settle() -> int:
-    """A turn of the beat, and all that follows from it."""
+    """Publish first actions as the beat does, and handle all events that follow."""
     published = find.publish_first_actions(at=timezone.now())
     worker.drain()
     return published
@@ -62,7 +62,7 @@ def balance(customer: User, brand: Brand) -> Decimal:
 
 
 def contradictions() -> list[tuple[str, str]]:
-    """What the checks say, read in the test's own transaction. An entry that a test made up follows from no event."""
+    """The differences that the checks report, read in the test's own transaction. Entries of tests have no event."""
     result = []
     with connection.cursor() as cursor:
         for check, statement in consistency.CHECKS.items():

@@ -1,4 +1,4 @@
-"""The world that requests to every endpoint meet: made once for a module, a copy for each of its tests."""
+"""The rows that requests to all endpoints need: made once for a module, and copied for each of its tests."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
@@ -26,10 +26,10 @@ def scenarios(django_db_setup: None, django_db_blocker: Any, log_watch: LogWatch
 
 @pytest.fixture
 def scenario(scenarios: Callable[[], Scenario], db: None, no_limits: None) -> Scenario:
-    """A copy whose people call from an address of their own, so that nothing counted adds up over tests."""
-    found, address = scenarios(), somewhere()
-    callers = {each.name: getattr(found, each.name) for each in fields(found)}
+    """A copy whose callers have their own address, so that rate limits do not count over several tests."""
+    copied, address = scenarios(), somewhere()
+    callers = {each.name: getattr(copied, each.name) for each in fields(copied)}
     moved: dict[str, Any] = {
         name: replace(api, address=address) for name, api in callers.items() if isinstance(api, Api)
     }
-    return replace(found, **moved)
+    return replace(copied, **moved)

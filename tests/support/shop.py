@@ -1,4 +1,4 @@
-"""What a shop's hub reports of orders, delivered as a worker would; and what the books say then."""
+"""Reports orders as a shop's hub does, runs the worker, and reads the accounts and the ledger afterwards."""
 
 import uuid
 from datetime import datetime
@@ -19,7 +19,7 @@ from tests.support import factories
 
 
 def send(brand: Brand, customer: User, kind: str, payload: dict[str, Any], *, at: datetime | None = None) -> Event:
-    """The event as it is stored, before anybody delivers it."""
+    """The event as it is stored, before a worker handles it."""
     event = Event(
         event_id=uuid.uuid4(),
         source="shop.customer-app",
@@ -64,28 +64,28 @@ def deliver(brand: Brand, customer: User, order_id: str = "A-1") -> Event:
 
 
 def contradictions() -> list[Any]:
-    """What `check_ledger` would find, read in the test's own transaction."""
-    found = []
+    """The differences that `check_ledger` would report, read in the test's own transaction."""
+    differences = []
     with connection.cursor() as cursor:
         for check, statement in consistency.CHECKS.items():
             cursor.execute(statement)
-            found += [(check, *row) for row in cursor.fetchall()]
-    return found
+            differences += [(check, *row) for row in cursor.fetchall()]
+    return differences
 
 
 def held_by(brand: Brand, customer: User) -> UserPoints:
-    """The member's account, once the books are proven to add up."""
+    """The member's account, after a check that the ledger adds up."""
     assert contradictions() == []
     return factories.account(customer, brand)
 
 
 def numbers(brand: Brand, customer: User) -> tuple[Any, Any, Any]:
-    """The balance, what is pending and what is owed."""
+    """The balance, the pending points and the owed points."""
     account = held_by(brand, customer)
     return account.points, account.points_pending, account.points_owed
 
 
 def lines() -> list[tuple[str, str, Any]]:
-    """The ledger: reason, its id and the points."""
+    """The ledger entries: reason, its id and the points."""
     rows = LoyaltyTransaction.objects.order_by("pk")
     return [(row.reason, row.reason_id, row.amount) for row in rows]

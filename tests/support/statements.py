@@ -1,4 +1,4 @@
-"""Statements with a guard taken out, for the controls of races."""
+"""Statements without one of their guards, for the controls of races."""
 
 from copy import copy
 from typing import TypeVar
@@ -9,7 +9,7 @@ Statement = TypeVar("Statement", Command, Query)  # type: ignore[type-arg]
 
 
 def altered(statement: Statement, *changes: tuple[str, str]) -> Statement:
-    """The statement with each text in place of another, which must be there."""
+    """The statement with each old text, which it must contain, replaced by the new one."""
     changed = copy(statement)
     for old, new in changes:
         assert old in changed.text, old

@@ -1,4 +1,4 @@
-"""A DNS server on loopback, over UDP: it answers TXT questions from a dict, and others with no such name."""
+"""A DNS server on loopback over UDP. It answers TXT questions from a dict, and NXDOMAIN for other names."""
 
 import socketserver
 from collections.abc import Iterator
@@ -13,19 +13,19 @@ import dns.rrset
 
 
 class DnsServer:
-    """`records` has values by name; `silent` answers nobody; `questions` is what was asked."""
+    """`records` has values by name; if `silent`, it does not answer; `questions` has the names of the queries."""
 
     def __init__(self) -> None:
         self.records: dict[str, list[str]] = {}
         self.silent = False
         self.questions: list[str] = []
-        served = self
+        dns_fake = self
 
         class Handler(socketserver.BaseRequestHandler):
             def handle(self) -> None:
-                data, line = self.request
-                if answer := served.answer(data):
-                    line.sendto(answer, self.client_address)
+                data, udp_socket = self.request
+                if answer := dns_fake.answer(data):
+                    udp_socket.sendto(answer, self.client_address)
 
         self.server: Any = socketserver.ThreadingUDPServer(("127.0.0.1", 0), Handler)
 

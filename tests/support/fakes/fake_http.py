@@ -1,4 +1,4 @@
-"""Other people's servers: a real HTTP server on loopback that keeps what it was sent, and answers as it is told."""
+"""External servers: a real HTTP server on loopback that records its requests, and answers as configured."""
 
 import json
 import time
@@ -16,7 +16,7 @@ from core.redis.client import client
 
 @dataclass(frozen=True)
 class Received:
-    """A request as it came."""
+    """A request as it was received."""
 
     path: str
     headers: dict[str, str]
@@ -27,13 +27,13 @@ class Received:
         return json.loads(self.body)
 
     def verified(self, secret: str) -> Any:
-        """The content, if the official library accepts the signature; else it raises WebhookVerificationError."""
+        """The content, if the official library accepts the signature; else WebhookVerificationError is raised."""
         return Webhook(secret).verify(self.body, self.headers)
 
 
 @dataclass(frozen=True)
 class Reply:
-    """How to answer: `waits` seconds before the answer, `drips` seconds between its bytes, `endless` for ever more."""
+    """How to answer: `waits` seconds before the answer, `drips` seconds between its bytes, `endless` without an end."""
 
     status: int = 200
     body: bytes = b"{}"
@@ -45,13 +45,13 @@ class Reply:
 
 @dataclass
 class Receiver:
-    """`replies` are given in their order, the last of them again and again; `on_call` runs before each."""
+    """`replies` are sent in their order, the last of them repeatedly; `on_call` runs before each."""
 
     url: str
     replies: list[Reply] = field(default_factory=lambda: [Reply()])
     calls: list[Received] = field(default_factory=list)
-    at_once: int = 0
-    most_at_once: int = 0
+    concurrent_calls: int = 0
+    max_concurrent_calls: int = 0
     on_call: Callable[[Received], Reply | None] = lambda _call: None
     lock: Lock = field(default_factory=Lock)
 
@@ -78,15 +78,15 @@ def receiver() -> Iterator[Receiver]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             with running.lock:
-                running.at_once += 1
-                running.most_at_once = max(running.most_at_once, running.at_once)
+                running.concurrent_calls += 1
+                running.max_concurrent_calls = max(running.max_concurrent_calls, running.concurrent_calls)
             try:
                 reply = running.take(Received(self.path, {k.lower(): v for k, v in self.headers.items()}, body))
                 with suppress(OSError):
                     self.answer(reply)
             finally:
                 with running.lock:
-                    running.at_once -= 1
+                    running.concurrent_calls -= 1
 
         def answer(self, reply: Reply) -> None:
             time.sleep(reply.waits)
@@ -109,7 +109,7 @@ def receiver() -> Iterator[Receiver]:
                 self.wfile.write(reply.body)
 
         def log_message(self, *_: Any) -> None:
-            """Tests say enough."""
+            """Requests are not logged."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -123,13 +123,13 @@ def receiver() -> Iterator[Receiver]:
 
 
 def reset_breakers() -> None:
-    """As if no server had ever failed: breakers know servers by their rows' numbers, which tests use again."""
+    """As if no server had ever failed: breakers identify servers by the ids of their rows, which tests reuse."""
     for pattern in ("loyalty:breaker:*", "loyalty:slot:*"):
         for key in client().scan_iter(pattern):
             client().delete(key)
 
 
 def end_cooldowns() -> None:
-    """As if the rests of all open breakers had just ended."""
+    """As if the cooldowns of all open breakers had just ended."""
     for key in client().scan_iter("loyalty:breaker:*:rest"):
         client().delete(key)

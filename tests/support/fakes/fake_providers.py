@@ -1,4 +1,4 @@
-"""Mail, SMS and push services on loopback: they check who calls and what they get, and fail on command."""
+"""Mail, SMS and push services on loopback: they check credentials and requests, and fail on command."""
 
 import base64
 import json
@@ -63,7 +63,7 @@ def mailbox() -> Iterator[Mailbox]:
 
 
 class Web:
-    """An HTTP server; `answer` is given path, headers and body, and returns status, JSON and headers."""
+    """An HTTP server; `answer` takes path, headers and body, and returns status, JSON and headers."""
 
     def __init__(self) -> None:
         self.answers: deque[tuple[int, Any, dict[str, str]]] = deque()
@@ -82,7 +82,7 @@ class Web:
                 self.wfile.write(data)
 
             def log_message(self, *_: Any) -> None:
-                """Quietly."""
+                """Requests are not logged."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"

@@ -33,7 +33,7 @@ def hashed_widely(cost: int) -> bytes:
 
 
 def rsa_key(first: int = 9_689, second: int = 11_213) -> Any:
-    """Of two Mersenne primes, so that it need not be searched for; by default of 20,902 bits."""
+    """An RSA key of two Mersenne primes, which need no search; by default of 20,902 bits."""
     p, q, e = 2**first - 1, 2**second - 1, 65_537
     d = pow(e, -1, (p - 1) * (q - 1))
     public = rsa.RSAPublicNumbers(e, p * q)
@@ -69,7 +69,7 @@ def integer(value: int) -> bytes:
 
 
 def tagged(tag: int, content: bytes) -> bytes:
-    """As DER writes it."""
+    """The content with its tag and length, as DER encodes it."""
     size = len(content)
     length = bytes([size]) if size < 128 else b"\x82" + size.to_bytes(2, "big")
     return bytes([tag]) + length + content

@@ -1,4 +1,4 @@
-"""Apple and Google as tests see them: a certificate authority, an APNs and a Google of our own, and a device."""
+"""Apple and Google in tests: a certificate authority, a fake APNs and a fake Google API."""
 
 import json
 import socket
@@ -44,7 +44,7 @@ Name = NameOID
 
 @cache
 def rsa_key(name: str) -> Any:
-    """The same key for a name throughout a run: making one takes a moment."""
+    """The same key for a name throughout a run, since a new key takes a moment."""
     return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
@@ -54,10 +54,10 @@ def ec_key(name: str) -> Any:
 
 
 def pem(key: Any) -> bytes:
-    found: bytes = key.private_bytes(
+    encoded: bytes = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    return found
+    return encoded
 
 
 def certificate(
@@ -131,8 +131,8 @@ def upload(**changes: Any) -> Upload:
 
 def p12(password: str) -> bytes:
     encryption = serialization.BestAvailableEncryption(password.encode())
-    found: bytes = pkcs12.serialize_key_and_certificates(b"c", rsa_key("pass"), pass_certificate(), None, encryption)
-    return found
+    encoded: bytes = pkcs12.serialize_key_and_certificates(b"c", rsa_key("pass"), pass_certificate(), None, encryption)
+    return encoded
 
 
 def apple(brand: Brand, *, identifier: str = PASS_TYPE, token: bool = False) -> WalletIssuer:
@@ -142,7 +142,7 @@ def apple(brand: Brand, *, identifier: str = PASS_TYPE, token: bool = False) -> 
 
 @cache
 def apple_keys(identifier: str, *, token: bool) -> AppleKeys:
-    """Read once in a test run: each reading starts a program."""
+    """Read once in a test run, since each reading starts a program."""
     push = {"push_key": pem(ec_key("push")), "push_key_id": PUSH_KEY_ID} if token else {}
     return certificates.read(upload(certificate=text(pass_certificate(identifier)), **push), at=timezone.now())
 
@@ -164,7 +164,7 @@ def google(brand: Brand, *, issuer_id: str = ISSUER_ID) -> WalletIssuer:
 
 @cache
 def google_keys(issuer_id: str) -> GoogleKeys:
-    """Read once in a test run, as Apple's."""
+    """Read once in a test run, as Apple's keys are."""
     return issuer_keys.read(service_account(), issuer_id)
 
 
@@ -173,7 +173,7 @@ def google_keys(issuer_id: str) -> GoogleKeys:
 
 @dataclass
 class Apns:
-    """Apple's push service: HTTP/2 over TLS. `answers` has what to answer to a device's next pushes."""
+    """Apple's push service: HTTP/2 over TLS. `answers` has the answers to the next pushes of each device."""
 
     port: int
     pushes: list[dict[str, Any]] = field(default_factory=list)
@@ -188,7 +188,7 @@ class Apns:
 
     @property
     def tokens(self) -> list[str]:
-        """The devices that were told something, in order."""
+        """The devices that were notified, in order."""
         return [push["device"] for push in self.pushes if push["status"] == 200]
 
     def answer(self, device: str, status: int, reason: str = "", *, times: int = 1, **headers: str) -> None:
@@ -198,8 +198,8 @@ class Apns:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         self.answers.setdefault(device, []).extend([(status, body, named)] * times)
 
-    def judge(self, headers: dict[str, str], body: bytes, peer: dict[str, Any]) -> tuple[int, Any, dict[str, str]]:
-        """What Apple would say: who is it, is it theirs to tell, and what the test wants."""
+    def respond(self, headers: dict[str, str], body: bytes, peer: dict[str, Any]) -> tuple[int, Any, dict[str, str]]:
+        """The answer of Apple: an error for wrong credentials or a wrong topic, else what the test has prepared."""
         device = headers[":path"].rpartition("/")[2]
         more: dict[str, str]
         proof = self.proof(headers, peer)
@@ -230,18 +230,18 @@ class Apns:
                 raw, _ = listening.accept()
             except OSError:
                 return
-            threading.Thread(target=self.talk, args=(raw, context), daemon=True).start()
+            threading.Thread(target=self.serve_connection, args=(raw, context), daemon=True).start()
 
-    def talk(self, raw: socket.socket, context: ssl.SSLContext) -> None:
+    def serve_connection(self, raw: socket.socket, context: ssl.SSLContext) -> None:
         try:
             with context.wrap_socket(raw, server_side=True) as caller:
                 assert caller.selected_alpn_protocol() == "h2"
                 self.connections += 1
-                self.converse(caller)
+                self.serve_requests(caller)
         except OSError:
             raw.close()
 
-    def converse(self, caller: ssl.SSLSocket) -> None:
+    def serve_requests(self, caller: ssl.SSLSocket) -> None:
         session = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
         session.initiate_connection()
         caller.sendall(session.data_to_send())
@@ -255,7 +255,7 @@ class Apns:
                     session.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
                 elif isinstance(event, h2.events.StreamEnded):
                     headers, body = requests.pop(event.stream_id)
-                    status, payload, more = self.judge(headers, bytes(body), caller.getpeercert() or {})
+                    status, payload, more = self.respond(headers, bytes(body), caller.getpeercert() or {})
                     time.sleep(self.waits)
                     session.send_headers(event.stream_id, [(":status", str(status)), *more.items()], payload is None)
                     if payload is not None:
@@ -265,7 +265,7 @@ class Apns:
 
 @contextmanager
 def apns() -> Iterator[Apns]:
-    """Trusts and is trusted by the authority of the tests; ask with SSL_CERT_FILE naming `root_file()`."""
+    """A server that uses and trusts the authority of the tests; its clients need `root_file()` as SSL_CERT_FILE."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     own = certificate({Name.COMMON_NAME: "APNs"}, key="apns", by="root", issuer=ROOT_NAME, address="127.0.0.1")
     with tempfile.NamedTemporaryFile(suffix=".pem") as file:
@@ -276,9 +276,9 @@ def apns() -> Iterator[Apns]:
     context.verify_mode = ssl.CERT_OPTIONAL
     context.set_alpn_protocols(["h2"])
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        found = Apns(listening.getsockname()[1])
-        threading.Thread(target=found.serve, args=(listening, context), daemon=True).start()
-        yield found
+        server = Apns(listening.getsockname()[1])
+        threading.Thread(target=server.serve, args=(listening, context), daemon=True).start()
+        yield server
 
 
 @cache
@@ -293,7 +293,7 @@ def root_file() -> str:
 
 @dataclass
 class Google:
-    """Google's token endpoint and wallet API; `answers` has what to answer to the next calls of an address's kind."""
+    """Google's token endpoint and wallet API; `answers` has the answers to the next calls, by kind of address."""
 
     port: int
     kept: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -314,7 +314,7 @@ class Google:
         self.answers.setdefault(kind, []).extend([(status, payload)] * times)
 
     def objects(self) -> list[dict[str, Any]]:
-        return [kept for name, kept in self.kept.items() if name.startswith("loyaltyObject/")]
+        return [resource for name, resource in self.kept.items() if name.startswith("loyaltyObject/")]
 
     def sent(self, kind: str) -> list[dict[str, Any]]:
         """The bodies of the calls that were answered with 200, newest last."""
@@ -339,7 +339,7 @@ class Google:
         self.tokens = {token}
         return 200, {"access_token": token, "expires_in": 3599, "token_type": "Bearer"}
 
-    def act(self, method: str, path: str, body: dict[str, Any], bearer: str) -> tuple[int, dict[str, Any]]:
+    def handle(self, method: str, path: str, body: dict[str, Any], bearer: str) -> tuple[int, dict[str, Any]]:
         kind, _, name = path.partition("/")
         if bearer.removeprefix("Bearer ") not in self.tokens:
             return 401, {"error": {"code": 401}}
@@ -365,13 +365,13 @@ def google_server() -> Iterator[Google]:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             path = self.path.lstrip("/")
             if path == "token":
-                prepared = here.answers.get("token")
-                status, payload = prepared.pop(0) if prepared else here.grant(parse_qs(body.decode()))
+                prepared = google_api.answers.get("token")
+                status, payload = prepared.pop(0) if prepared else google_api.grant(parse_qs(body.decode()))
             else:
                 sent = json.loads(body)
-                status, payload = here.act(self.command, path, sent, self.headers.get("Authorization", ""))
-                here.calls.append((self.command, path, status))
-                here.bodies.append(sent)
+                status, payload = google_api.handle(self.command, path, sent, self.headers.get("Authorization", ""))
+                google_api.calls.append((self.command, path, status))
+                google_api.bodies.append(sent)
             content = json.dumps(payload).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(content)))
@@ -381,11 +381,11 @@ def google_server() -> Iterator[Google]:
         do_POST = do_PATCH = answer  # noqa: N815
 
         def log_message(self, *_: Any) -> None:
-            """Tests look at `calls`."""
+            """Requests are not logged; tests read `calls`."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
-        here = Google(server.server_address[1])
+        google_api = Google(server.server_address[1])
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        yield here
+        yield google_api
         server.shutdown()

@@ -1,4 +1,4 @@
-"""The portal's catalogues as tests read them: bin/catalogues, which bin/messages runs."""
+"""The portal's catalogues, read with bin/catalogues, which bin/messages runs."""
 
 import importlib
 import sys
@@ -17,7 +17,7 @@ def tool(name: str) -> Any:
 
 
 def translations(language: str) -> dict[str, str]:
-    """Of what the portal's catalogue says in one form, and in no context: the text and its translation."""
+    """The texts of the portal's catalogue without plural and context, with their translations."""
     main = tool("catalogues.__main__")
     entries = tool("catalogues.po").read(main.path_of(language)).values()
     return {each.key.message: each.forms[0] for each in entries if not each.plural and not each.key.context}

@@ -1,4 +1,4 @@
-"""The messages of the customer API, read from the code: what must be translated, and what somebody forgot to mark."""
+"""The messages of the customer API, read from the code: those to translate, and those without a mark."""
 
 import ast
 from collections.abc import Iterator
@@ -8,8 +8,8 @@ from core.errors import DomainError, error_classes
 
 ROOT = Path(__file__).parents[3]
 MARKS = {"_", "gettext", "gettext_lazy", "gettext_noop", "filled"}
-# Where a customer's request is answered. What only staff, hubs and the brand's own API reach is English.
-ROOMS = [
+# The modules that answer a customer's requests. What only staff, hubs and the brand's own API read is English.
+CUSTOMER_MODULES = [
     "authcodes/errors.py",
     "authcodes/data_exports.py",
     "authcodes/api/data_exports.py",
@@ -67,8 +67,8 @@ ROOMS = [
 ]
 # Marked there, but for the audit log or the ledger.
 NOT_FOR_CUSTOMERS = {"action", "note"}
-# Of the job that exports a customer's data, which staff read too; its title is stored.
-OF_JOBS = {
+# Messages of the job that exports a customer's data, which staff read too; its title is stored.
+JOB_MESSAGES = {
     "Data of customer %(number)s",
     "Export a customer's data",
     "No file is created. You or the customer can start the export again.",
@@ -78,9 +78,9 @@ INTERNAL = {"ValueError", "TypeError", "AssertionError", "RequestFailedError", "
 
 
 def modules() -> Iterator[tuple[str, ast.Module]]:
-    for room in ROOMS:
-        found = ROOT / room
-        for path in sorted(found.rglob("*.py")) if found.is_dir() else [found]:
+    for module in CUSTOMER_MODULES:
+        path_of_module = ROOT / module
+        for path in sorted(path_of_module.rglob("*.py")) if path_of_module.is_dir() else [path_of_module]:
             yield str(path.relative_to(ROOT)), ast.parse(path.read_text())
 
 
@@ -95,7 +95,7 @@ def name_of(function: ast.expr) -> str:
 
 
 def skipped(tree: ast.AST) -> set[ast.AST]:
-    """What hangs on an argument or a member that no customer reads."""
+    """The nodes below an argument or a dictionary key that no customer reads."""
     roots: list[ast.AST] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and node.arg in NOT_FOR_CUSTOMERS:
@@ -109,17 +109,17 @@ def skipped(tree: ast.AST) -> set[ast.AST]:
 def marked() -> set[str]:
     """The messages that are marked for translation, and those of every error."""
     kinds: list[type[DomainError]] = [DomainError, *error_classes().values()]
-    found = {str(kind.default_message) for kind in kinds}
+    messages = {str(kind.default_message) for kind in kinds}
     for _path, tree in modules():
-        without = skipped(tree)
-        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node not in without]
+        ignored = skipped(tree)
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node not in ignored]
         texts = [text_of(call.args[0]) for call in calls if name_of(call.func) in MARKS and call.args]
-        found |= {text for text in texts if text}
-    return found - OF_JOBS
+        messages |= {text for text in texts if text}
+    return messages - JOB_MESSAGES
 
 
 def unmarked() -> list[str]:
-    """Where an error is raised with a text that nobody can translate: `module:line`."""
+    """Where an error is raised with a text that cannot be translated: `module:line`."""
     return [
         f"{path}:{node.lineno}"
         for path, tree in modules()

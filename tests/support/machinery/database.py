@@ -1,4 +1,4 @@
-"""Makes the database that the tests begin with: `python -m tests.support.machinery.database`, beside servers."""
+"""Makes the database that the tests begin with: `python -m tests.support.machinery.database`, with servers running."""
 
 import django
 from django.test.utils import setup_databases

@@ -1,7 +1,7 @@
-"""Decides which tests one of several processes takes together, and which are begun first.
+"""Decides which tests run in the same process, and which start first.
 
-pytest-xdist's own groups (`--dist loadgroup`) have no effect with pytest 9.2: they are kept in the tests' names, which
-are settled by then (https://github.com/pytest-dev/pytest-xdist/issues/1386).
+pytest-xdist's own groups (`--dist loadgroup`) have no effect with pytest 9.2: they are stored in the tests' names,
+which cannot change by then (https://github.com/pytest-dev/pytest-xdist/issues/1386).
 """
 
 from collections import defaultdict
@@ -14,10 +14,10 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.lanes import SLOW_PLACES
 
-# The journeys share an installation that takes longer to start than they do. Those of processes measure time, and each
-# starts so many processes that two at once would not have it.
+# The journeys share an installation that takes longer to start than they do. Tests of processes measure time, and each
+# starts so many processes that two of them would slow each other down.
 TOGETHER = {"tests/journeys", "tests/processes"}
-# Their tests share nothing and take minutes: one by one, whoever is free takes them.
+# Their tests share nothing and take minutes: each goes to the next free process.
 ONE_BY_ONE = {
     "tests/bench/test_bench.py",
     "tests/browser/test_accessibility.py",
@@ -26,7 +26,7 @@ ONE_BY_ONE = {
     "tests/browser/scan_page/test_scan_page.py",
     "tests/config/api/test_made_up_requests.py",
 }
-# Hundreds of tests in one transaction of the file's make each other slower.
+# Hundreds of tests in one transaction of their file make each other slower.
 IN_PORTIONS = {
     "tests/portal/tenancy/test_forms.py",
     "tests/portal/tenancy/test_tenancy.py",
@@ -39,7 +39,7 @@ BROWSER = "tests/browser/"
 
 
 def work_unit(test: str) -> str:
-    """What stays together: a folder, a file whose tests share rows, a portion of one, or one test."""
+    """The unit that runs in one process: a folder, a file whose tests share rows, a portion of one, or one test."""
     path = test.partition("::")[0]
     folder = PurePath(path).parent.as_posix()
     if folder in TOGETHER:
@@ -55,8 +55,8 @@ def takes_long(unit: str) -> bool:
 
 
 def in_order(units: Sequence[str]) -> list[str]:
-    """What takes minutes first, so that no process is left alone with it at the end. What needs a browser follows one
-    another: a process starts the installation for it anew after anything else."""
+    """Units that take minutes come first, so that no process is left alone with one at the end. Units with a browser
+    follow each other: after any other unit, a process has to start their installation again."""
     one_by_one = {path.partition("::")[0] for path in ONE_BY_ONE}
 
     def rank(unit: str) -> int:
@@ -68,8 +68,8 @@ def in_order(units: Sequence[str]) -> list[str]:
     return sorted(units, key=rank)
 
 
-class TogetherScheduling(LoadScopeScheduling):  # type: ignore[misc] # without types
-    """Gives a process that is free the next work unit."""
+class WorkUnitScheduling(LoadScopeScheduling):  # type: ignore[misc] # without types
+    """Gives the next work unit to a free process."""
 
     def _split_scope(self, nodeid: str) -> str:
         return work_unit(nodeid)
@@ -81,7 +81,7 @@ class TogetherScheduling(LoadScopeScheduling):  # type: ignore[misc] # without t
 
 
 class BusyTime:
-    """Adds up how long each process was busy with tests, and says so: one that was not was left without a unit."""
+    """Adds up and reports how long each process was busy with tests: a low value means a lack of units."""
 
     def __init__(self) -> None:
         self.seconds: defaultdict[str, float] = defaultdict(float)

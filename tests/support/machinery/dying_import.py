@@ -9,7 +9,7 @@ import django
 
 django.setup()
 
-from jobs import runner  # noqa: E402 - the settings come first
+from jobs import runner  # noqa: E402 - the settings are loaded first
 from portal.import_export import resource, tables  # noqa: E402
 
 
@@ -17,9 +17,9 @@ def main(job_id: int, portion: int, portions: int) -> None:
     written = 0
     write = resource.TenantResource.write
 
-    def write_and_die(self: Any, *what: Any, **more: Any) -> None:
+    def write_and_die(self: Any, *arguments: Any, **options: Any) -> None:
         nonlocal written
-        write(self, *what, **more)
+        write(self, *arguments, **options)
         written += 1
         if written == portions:
             os.kill(os.getpid(), signal.SIGKILL)

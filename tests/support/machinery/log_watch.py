@@ -1,7 +1,6 @@
-"""Reads all that the tests make the product log, and finds what a log must not hold.
+"""Reads all that the product logs during the tests, and finds what a log must not contain.
 
-The patterns here know nothing of core.observability.log_format: they say what a secret looks like, not how it is taken
-out.
+The patterns are independent of core.observability.log_format: they describe a secret, not how it is removed.
 """
 
 import logging
@@ -24,23 +23,23 @@ SECRETS = {
         r"/(?:password/new|notices/opt-out|notices/acknowledge|email/confirm|register/confirm)/[\w:.-]{8,}|/verify/product/[^<\s]|/s/[A-Z0-9]"
     ),
 }
-# The tests' own clients tell what they ask; the product has neither.
+# The tests' own clients log their requests; the product uses none of them.
 CLIENTS = ("httpx", "schemathesis", "asyncio")
 # Names of machines and programs, not of people: Celery's own.
 HARMLESS = re.compile(r"\b(?:celery|points|work|outgoing|jobs|regular|beat|gen\d+)@[\w.-]+")
 
 
 def secrets_in(text: str) -> list[str]:
-    """What each line of `text` gives away: `an API key: <the line>`."""
-    found = []
+    """The secrets in each line of `text`: `an API key: <the line>`."""
+    secrets = []
     for line in text.splitlines():
         harmless = HARMLESS.sub("", line)
-        found += [f"{name}: {line[:400]}" for name, pattern in SECRETS.items() if pattern.search(harmless)]
-    return found
+        secrets += [f"{name}: {line[:400]}" for name, pattern in SECRETS.items() if pattern.search(harmless)]
+    return secrets
 
 
 class LogWatch(logging.Handler):
-    """Keeps what a production log would hold since it was last asked."""
+    """Collects what a production log would contain since the last `take`."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Rows that the tests of a module begin with, made once: each test works in a savepoint of its own, on a copy.
+"""Rows that the tests of a module begin with, made once: each test works on a copy, in its own savepoint.
 
 Only for modules without transactional tests: their flush would wait for this transaction.
 """
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @contextmanager
 def shared_rows(make: Callable[[], T], *, blocker: Any, log_watch: LogWatch) -> Iterator[Callable[[], T]]:
-    """Rows that `make` makes, in a transaction that is rolled back at the end. Yields what copies their instances."""
+    """Rows that `make` makes, in a transaction that is rolled back at the end. Yields a function that copies them."""
     with blocker.unblock():
         outer = transaction.atomic()
         outer.__enter__()
@@ -28,9 +28,9 @@ def shared_rows(make: Callable[[], T], *, blocker: Any, log_watch: LogWatch) -> 
             transaction.set_rollback(True)
             outer.__exit__(None, None, None)
             raise
-    kept = pickle.dumps(made)  # a deep copy takes ten times as long
+    pickled = pickle.dumps(made)  # a deep copy takes ten times as long
     try:
-        yield lambda: pickle.loads(kept)  # noqa: S301 - written above
+        yield lambda: pickle.loads(pickled)  # noqa: S301 - written above
     finally:
         with blocker.unblock():
             transaction.set_rollback(True)

@@ -1,4 +1,4 @@
-"""Rows with dates and times that no row may have, as a database restored from elsewhere might hold them."""
+"""Rows with dates and times that no row may have, as a database restored from elsewhere might have."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -7,15 +7,15 @@ from typing import Any
 from django.apps import apps
 from django.db import connection, models
 
-OWN = ("brands", "staff_login", "events", "jobs", "campaigns", "loyalty", "authcodes")
+APPS = ("brands", "staff_login", "events", "jobs", "campaigns", "loyalty", "authcodes")
 FIELDS = [
     field
-    for app in OWN
+    for app in APPS
     for model in apps.get_app_config(app).get_models()
     for field in model._meta.concrete_fields
     if isinstance(field, models.DateField | models.TimeField) and not model._meta.proxy
 ]
-CHECKS = """
+CHECKS_OF_COLUMN = """
     SELECT c.conname, pg_get_expr(c.conbin, c.conrelid), cardinality(c.conkey) FROM pg_constraint c
     JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = ANY (c.conkey)
     WHERE c.contype = 'c' AND c.convalidated AND c.conrelid = %s::regclass AND a.attname = %s
@@ -23,16 +23,16 @@ CHECKS = """
 
 
 def checks_of(field: Any) -> list[tuple[str, str, int]]:
-    """The CHECK constraints on a field's column: the name, the condition, and how many columns it is about."""
+    """The CHECK constraints on a field's column: name, condition and number of columns."""
     with connection.cursor() as cursor:
-        cursor.execute(CHECKS, [f'"{field.model._meta.db_table}"', field.column])
-        found: list[tuple[str, str, int]] = cursor.fetchall()
-        return found
+        cursor.execute(CHECKS_OF_COLUMN, [f'"{field.model._meta.db_table}"', field.column])
+        checks: list[tuple[str, str, int]] = cursor.fetchall()
+        return checks
 
 
 @contextmanager
 def unbounded(fields: Collection[Any]) -> Iterator[Any]:
-    """A cursor of the owner's, for whom these fields have no bounds in this transaction."""
+    """A cursor of the owner, in a transaction without the bounds of these fields."""
     constraints = {
         (field.model._meta.db_table, name) for field in fields for name, _condition, _columns in checks_of(field)
     }
@@ -44,7 +44,7 @@ def unbounded(fields: Collection[Any]) -> Iterator[Any]:
 
 
 def store_everywhere(value: str, *, but: Collection[str] = ()) -> int:
-    """Put a value into every date and time of every row, except of some models. Returns how many rows it changed."""
+    """Store a value in every date and time of every row, except of some models. Returns how many rows it changed."""
     fields, changed = [field for field in FIELDS if field.model._meta.label_lower not in but], 0
     with unbounded(fields) as cursor:
         for table in {field.model._meta.db_table for field in fields}:

@@ -1,4 +1,4 @@
-"""Which refusals a function can end in: its calls are read, and followed through our own modules."""
+"""The domain errors that a function can raise, found by following its calls through our own modules."""
 
 import ast
 import builtins
@@ -21,30 +21,30 @@ NOTHING: Kinds = frozenset()
 
 @dataclass(frozen=True)
 class Instance:
-    """A value of which only the class is known."""
+    """A value whose class alone is known."""
 
     kind: type
 
 
 class Reader:
-    """Reads functions, each once. What is called through a table or a setting it cannot see."""
+    """Reads each function once. It cannot follow calls through a table or a setting."""
 
     def __init__(self) -> None:
         self.known: dict[object, Kinds] = {}
 
     def raised_by(self, function: Callable[..., object], owner: type | None = None) -> Kinds:
-        """What `function` itself raises, and what those it calls raise or say that they raise."""
+        """The errors that `function` raises, and those that the functions it calls raise or declare."""
         function = inspect.unwrap(function)
         key = (function, owner)
         if key not in self.known:
-            self.known[key] = NOTHING  # of a circle, what the others raise
+            self.known[key] = NOTHING  # in a cycle, the errors of the other functions
             self.known[key] = self.read(function, owner)
         return self.known[key]
 
     def read(self, function: Callable[..., object], owner: type | None) -> Kinds:
         (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
         names = dict(inspect.getclosurevars(function).nonlocals)
-        with suppress(NameError, TypeError):  # a hint of what is imported for checking types alone
+        with suppress(NameError, TypeError):  # a hint whose name is imported for type checking only
             names |= {
                 name: Instance(kind)
                 for name, kind in typing.get_type_hints(function).items()
@@ -56,7 +56,7 @@ class Reader:
         return body.all_of(tree.body if isinstance(tree, ast.FunctionDef) else [])
 
     def of(self, value: object, owner: type | None = None) -> Kinds:
-        """What naming `value` may lead to: a refusal is raised sooner or later, a function called."""
+        """The errors that a mention of `value` may lead to: errors are assumed to be raised, functions to be called."""
         if isinstance(value, type) and issubclass(value, DomainError):
             return frozenset({value})
         if value is get_object_or_404:
@@ -65,7 +65,7 @@ class Reader:
             return NOTHING
         if isinstance(value, type):
             made = [vars(value)[name] for name in ("__init__", "__post_init__") if name in vars(value)]
-            return NOTHING.union(*(self.of(each, value) for each in made if written(each)))
+            return NOTHING.union(*(self.of(each, value) for each in made if has_source(each)))
         if isinstance(value, types.MethodType):
             return self.of(value.__func__, value.__self__ if isinstance(value.__self__, type) else type(value.__self__))
         if isinstance(value, types.FunctionType):
@@ -74,8 +74,8 @@ class Reader:
         return NOTHING
 
 
-def written(value: object) -> bool:
-    """Whether somebody wrote this function, which a dataclass's are not."""
+def has_source(value: object) -> bool:
+    """Whether this function has source code; those that a dataclass generates have none."""
     return isinstance(value, types.FunctionType) and not value.__code__.co_filename.startswith("<")
 
 
@@ -109,7 +109,7 @@ class Body:
         return self.reader.of(value, owner.kind if isinstance(owner, Instance) else None)
 
     def of_try(self, node: ast.Try) -> Kinds:
-        """Without what is caught; a handler that ends in a bare `raise` catches nothing."""
+        """The errors without those that are caught. A handler with a bare `raise` catches nothing."""
         left = self.all_of(node.body)
         for handler in node.handlers:
             again = any(isinstance(each, ast.Raise) and each.exc is None for each in ast.walk(handler))
@@ -129,14 +129,14 @@ class Body:
         return around | left
 
     def without(self, kinds: Kinds, caught: Iterable[ast.expr]) -> Kinds:
-        found: list[object] = []
+        values: list[object] = []
         for each in caught:
-            found += map(self.value_of, each.elts) if isinstance(each, ast.Tuple) else [self.value_of(each)]
-        classes = tuple(each for each in found if isinstance(each, type))
+            values += map(self.value_of, each.elts) if isinstance(each, ast.Tuple) else [self.value_of(each)]
+        classes = tuple(each for each in values if isinstance(each, type))
         return frozenset(kind for kind in kinds if not issubclass(kind, classes))
 
     def value_of(self, node: ast.AST) -> object:
-        """What an expression is, as far as it can be told without running it; else None."""
+        """The value of an expression, if it can be determined without running it; else None."""
         if isinstance(node, ast.Name):
             return self.names.get(node.id)
         if isinstance(node, ast.Attribute):
@@ -150,13 +150,13 @@ class Body:
             return getattr(value, name, None)
         if not isinstance(value, Instance):
             return None
-        found = inspect.getattr_static(value.kind, name, None)
-        if isinstance(found, classmethod | staticmethod):
+        attribute = inspect.getattr_static(value.kind, name, None)
+        if isinstance(attribute, classmethod | staticmethod):
             return getattr(value.kind, name)
-        if isinstance(found, property):
-            return found.fget
-        if isinstance(found, types.FunctionType):
-            return found
+        if isinstance(attribute, property):
+            return attribute.fget
+        if isinstance(attribute, types.FunctionType):
+            return attribute
         with suppress(NameError, TypeError):
             hint = typing.get_type_hints(value.kind).get(name)
             return Instance(hint) if isinstance(hint, type) else None

@@ -5,11 +5,11 @@ from contextlib import suppress
 from django.db import OperationalError, connection
 from django.test import TransactionTestCase
 
-# Processes that serve a test remember the ids of content types, which Django's own flush would make again.
+# Processes that serve a test cache the ids of content types, which Django's own flush would create again.
 PRESERVED_TABLES = {"django_migrations", "django_content_type", "auth_permission"}
 
 # In place of TRUNCATE, which makes new files for each table and index, and takes thirty times as long for a few rows.
-# As a replica the session runs no triggers: neither those that check references nor those that refuse a DELETE.
+# As a replica the session runs no triggers: neither those that check references nor those that prevent a DELETE.
 DELETE = """
     LOCK TABLE {tables} IN SHARE ROW EXCLUSIVE MODE;
     SET LOCAL session_replication_role = replica;
@@ -21,8 +21,10 @@ ATTEMPTS = 3
 
 
 def empty_tables(_test: TransactionTestCase) -> None:
-    """Processes that still serve the test may hold rows in another order than the tables are locked in: the one that
-    PostgreSQL chooses to end a deadlock is then perhaps this one, and rows that stayed would fail the tests after it.
+    """Delete all rows, and try again after a deadlock, since rows that stay would fail the tests that follow.
+
+    Processes that still serve the test may lock rows in another order than this locks the tables. PostgreSQL ends such
+    a deadlock by cancelling either session.
     """
     for _attempt in range(ATTEMPTS - 1):
         with suppress(OperationalError):

@@ -18,7 +18,7 @@ from portal.guide import sections
 from portal.shell.navigation import address_of, list_name, lists, may_see, may_use_till, page_of
 
 MAX_PAGES, MAX_ACTIONS, MAX_SECTIONS = 8, 5, 5
-MAX_SHORT_WORD = 3  # letters
+MAX_SHORT_TERM = 3  # letters
 MEMBERS = "loyalty.userpoints"
 # Search terms of a page besides its name and its group's.
 PAGE_TERMS = {
@@ -63,30 +63,30 @@ ACTION_TERMS = {
 
 
 class SearchEntry(NamedTuple):
-    """Something that the search can find, by `terms`. `result` is only built for an entry that matches."""
+    """Something that the search can find, by its search terms. `result` is only built for an entry that matches."""
 
-    terms: str
+    search_terms: str
     result: Callable[[], SearchResult]
 
 
 def search(request: HttpRequest, typed: str) -> list[SearchResult]:
-    """Actions, pages and sections whose search terms contain all typed words."""
-    words = typed.casefold().split()
+    """Actions, pages and sections whose search terms contain all typed terms."""
+    terms = typed.casefold().split()
 
     def first(entries: Iterator[SearchEntry], most: int) -> list[SearchResult]:
-        matches = (entry for entry in entries if has_all(words, entry.terms))
+        matches = (entry for entry in entries if has_all(terms, entry.search_terms))
         return [entry.result() for entry in islice(matches, most)]
 
     return [*first(actions(request), MAX_ACTIONS), *first(pages(request), MAX_PAGES), *first(guide(), MAX_SECTIONS)]
 
 
-def has_all(words: list[str], terms: str) -> bool:
-    """Short words must start a term (`ann` must not find channels), after the Arabic article if it has one; longer
-    words may be anywhere in a compound."""
-    text = terms.casefold()
+def has_all(terms: list[str], search_terms: str) -> bool:
+    """Short terms must start a word (`ann` must not find channels), after its Arabic article if it has one; longer
+    ones may be anywhere in a compound."""
+    text = search_terms.casefold()
     return all(
-        word in text if len(word) > MAX_SHORT_WORD else re.search(rf"\b(?:ال)?{re.escape(word)}", text)
-        for word in words
+        term in text if len(term) > MAX_SHORT_TERM else re.search(rf"\b(?:ال)?{re.escape(term)}", text)
+        for term in terms
     )
 
 
@@ -96,8 +96,8 @@ def pages(request: HttpRequest) -> Iterator[SearchEntry]:
     if may_use_till(request):
         yield SearchEntry(_("till checkout vouchers"), link_to_till)
     for group, entry, label in lists(request):
-        terms = f"{list_name(label)} {group} {PAGE_TERMS.get(label, '')}"
-        yield SearchEntry(terms, partial(link_to_list, label, group, entry.icon))
+        search_terms = f"{list_name(label)} {group} {PAGE_TERMS.get(label, '')}"
+        yield SearchEntry(search_terms, partial(link_to_list, label, group, entry.icon))
     yield SearchEntry(
         _("help api documentation"), lambda: link(_("API documentation"), _("Help"), reverse("docs"), "help")
     )

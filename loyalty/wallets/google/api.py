@@ -8,8 +8,9 @@ from django.conf import settings
 from django.utils import timezone
 
 from core.http import client, google_service_accounts
-from loyalty.wallets.google.issuer_keys import SCOPE, GoogleKeys
+from loyalty.wallets.google.issuer_keys import GoogleKeys
 
+SCOPE = "https://www.googleapis.com/auth/wallet_object.issuer"  # of the access tokens
 TIMEOUT_SECONDS = 15
 RETRY = timedelta(seconds=30)
 MAX_WAIT = timedelta(hours=1)

@@ -14,6 +14,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.wallets import WalletIssuer, WalletPass
 from loyalty.wallets import issuers, passes
 from loyalty.wallets.google import issuer_keys
+from loyalty.wallets.google.api import SCOPE
 from tests.loyalty.wallets.test_refreshing import adjust, event_statuses, points_of
 from tests.support import factories
 from tests.support.fakes import wallets
@@ -174,10 +175,10 @@ def test_token_that_expired_early_is_replaced(google_pass, account, google, deli
 def test_forged_key_with_the_same_address_and_key_id_gets_no_token(google):
     own = issuer_keys.read(service_account(), wallets.ISSUER_ID).account
     forged = replace(own, private_key=pem(rsa_key("somebody else")).decode())
-    google_service_accounts.access_token(own, scope=issuer_keys.SCOPE)
+    google_service_accounts.access_token(own, scope=SCOPE)
 
     with pytest.raises(google_service_accounts.NotGranted):
-        google_service_accounts.access_token(forged, scope=issuer_keys.SCOPE)
+        google_service_accounts.access_token(forged, scope=SCOPE)
 
     assert google.grants == 1
 

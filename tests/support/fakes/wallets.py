@@ -34,6 +34,7 @@ from loyalty.wallets import issuers
 from loyalty.wallets.apple import certificates
 from loyalty.wallets.apple.certificates import AppleKeys, Upload
 from loyalty.wallets.google import issuer_keys
+from loyalty.wallets.google.api import SCOPE
 from loyalty.wallets.google.issuer_keys import GoogleKeys
 
 TEAM, PASS_TYPE, PUSH_KEY_ID = "TEAM123456", "pass.com.example.card", "PUSHKEY123"
@@ -332,7 +333,7 @@ class Google:
             )
         except jwt.PyJWTError as error:
             return 400, {"error": "invalid_grant", "error_description": str(error)}
-        if form["grant_type"] != [google_service_accounts.GRANT] or claims["scope"] != issuer_keys.SCOPE:
+        if form["grant_type"] != [google_service_accounts.GRANT] or claims["scope"] != SCOPE:
             return 400, {"error": "invalid_grant"}
         self.grants += 1
         token = f"access-{self.grants}"

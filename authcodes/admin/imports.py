@@ -31,7 +31,7 @@ from brands.identity import roles
 from brands.identity.roles import ACT, ADD, SCAN_VALUE
 from core.errors import DomainError
 from portal.base.badges import badge
-from portal.base.fieldsets import without
+from portal.base.fieldsets import fieldsets_without
 from portal.base.job_panel import in_readers_language
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import staff_user
@@ -140,7 +140,7 @@ class ImportAdmin(LiveAdmin):
         """Hide the batch settings from users who may not set them for any brand."""
         result = super().get_fieldsets(request, obj)
         hidden = obj is None and not roles.brand_scope(request.user, SCAN_VALUE, scan_value.LABEL)
-        return without(result, SCAN_VALUE_FIELDS) if hidden else result
+        return fieldsets_without(result, SCAN_VALUE_FIELDS) if hidden else result
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None

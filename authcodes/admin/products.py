@@ -19,7 +19,7 @@ from authcodes.models.products import Product
 from brands.identity import roles
 from brands.identity.roles import ACT, ADD, BrandScope
 from brands.tenants import pictures
-from brands.tenants.pictures import Drawn
+from brands.tenants.pictures import EncodedPicture
 from campaigns.earning.points import BY_DEFAULT
 from core.numbers import format_number, is_id
 from loyalty.admin.ceiling import CeilingAdmin
@@ -28,7 +28,7 @@ from portal.base.brand_choice import only_brand
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.import_export.importable import ImportingAdmin
-from portal.mixins.images import ImageAdminMixin, PictureForm
+from portal.mixins.images import PictureAdminMixin, PictureForm
 from portal.mixins.translations import TranslationsAdmin, translated_form
 from portal.undo import switches
 from portal.undo.switches import SwitchUndoMixin
@@ -44,7 +44,7 @@ class ProductForm(PictureForm):
             "gtin": gettext_lazy("The number under the product's barcode, also called EAN or UPC. Leave empty if none.")
         }
 
-    def draw(self, upload: bytes) -> Drawn:
+    def encode(self, upload: bytes) -> EncodedPicture:
         return pictures.photograph(upload)
 
 
@@ -52,7 +52,7 @@ SWITCH = switches.kind("authcodes.product")
 
 
 @admin.register(Product)
-class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, TranslationsAdmin, CeilingAdmin, ImageAdminMixin):
+class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, TranslationsAdmin, CeilingAdmin, PictureAdminMixin):
     role_permissions: ClassVar = {
         "owner": "view add change",
         "manager": "view add change",
@@ -83,7 +83,7 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
                 )
             },
         ),
-        (gettext_lazy("What customers see"), {"fields": ("picture_now", ("picture_file", "picture_off"))}),
+        (gettext_lazy("What customers see"), {"fields": ("current_picture", ("picture_file", "remove_picture"))}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:

@@ -17,7 +17,7 @@ program = BoundedProgram(picture_drawing, seconds=DRAW_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class EncodedPicture:
     """A re-encoded picture: the large one and its type, and the small WebP for pages."""
 
     content: bytes
@@ -26,37 +26,37 @@ class Drawn:
     small: bytes
 
 
-def logo(upload: bytes) -> Drawn:
+def logo(upload: bytes) -> EncodedPicture:
     """A brand's logo, transparent where the upload is. Raises Invalid and Unavailable."""
-    return _drawn("logo", upload, "image/png")
+    return _encoded("logo", upload, "image/png")
 
 
-def photograph(upload: bytes) -> Drawn:
+def photograph(upload: bytes) -> EncodedPicture:
     """A product's picture, on white where the upload is transparent. Raises Invalid and Unavailable."""
-    return _drawn("photograph", upload, "image/jpeg")
+    return _encoded("photograph", upload, "image/jpeg")
 
 
-def store(*, brand: Brand, drawn: Drawn, instead_of: Picture | None = None) -> Picture:
+def store(*, brand: Brand, encoded: EncodedPicture, instead_of: Picture | None = None) -> Picture:
     """Store a new picture of the brand. The caller deletes the picture `instead_of` in the same transaction.
 
     Raises QuotaReached above the brand's storage.
     """
-    require_storage(brand=brand, drawn=drawn, instead_of=instead_of)
-    width, height = drawn.size
+    require_storage(brand=brand, encoded=encoded, instead_of=instead_of)
+    width, height = encoded.size
     return Picture.objects.create(
         brand=brand,
-        content=drawn.content,
-        content_type=drawn.content_type,
+        content=encoded.content,
+        content_type=encoded.content_type,
         width=width,
         height=height,
-        small=drawn.small,
+        small=encoded.small,
     )
 
 
-def require_storage(*, brand: Brand, drawn: Drawn, instead_of: Picture | None) -> None:
+def require_storage(*, brand: Brand, encoded: EncodedPicture, instead_of: Picture | None) -> None:
     """Check whether `store` would exceed the brand's storage. Raises QuotaReached; the error's field is the form's."""
     freed = len(instead_of.content) + len(instead_of.small) if instead_of else 0
-    more = len(drawn.content) + len(drawn.small) - freed
+    more = len(encoded.content) + len(encoded.small) - freed
     quotas.require(brand.pk, BrandQuota.Resource.STORAGE, more=more, field="picture_file")
 
 
@@ -66,7 +66,7 @@ def delete(picture: Picture | None) -> None:
         picture.delete()
 
 
-def _drawn(kind: str, upload: bytes, content_type: str) -> Drawn:
+def _encoded(kind: str, upload: bytes, content_type: str) -> EncodedPicture:
     if len(upload) > MAX_UPLOAD_BYTES:
         raise Invalid(_("The picture is larger than %(most)d MB.") % {"most": MAX_UPLOAD_BYTES // 1_000_000})
     busy = _("Other pictures are being processed. Try again in a moment.")
@@ -75,7 +75,7 @@ def _drawn(kind: str, upload: bytes, content_type: str) -> Drawn:
     if "unfit" in outcome:
         raise Invalid(_why(outcome["unfit"]))
     width, height = outcome["size"]
-    return Drawn(pictures[: outcome["content"]], content_type, (width, height), pictures[outcome["content"] :])
+    return EncodedPicture(pictures[: outcome["content"]], content_type, (width, height), pictures[outcome["content"] :])
 
 
 def _why(unfit: str) -> str:

@@ -24,7 +24,7 @@ from campaigns.admin.wizard.pages import CampaignWizard
 from campaigns.models.campaigns import Campaign, CampaignBudgetUse, UserLoyaltyCampaign
 from campaigns.progress import lifecycle
 from portal.base.badges import badge
-from portal.base.fieldsets import without
+from portal.base.fieldsets import fieldsets_without
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.import_export.importable import ImportingAdmin
 from portal.mixins.translations import TranslationsAdmin, translated_form
@@ -81,7 +81,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignRepla
             hidden = {"reads_back", "budget_now"}
         else:
             hidden = set() if self.has_change_permission(request, obj) else {"conditions"}
-        return without(result, hidden)
+        return fieldsets_without(result, hidden)
 
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Campaign:
         """Activating a campaign launches it. Its start is saved and logged as if it had been entered in the form."""

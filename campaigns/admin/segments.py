@@ -22,7 +22,7 @@ from campaigns.segments.fields import MEMBER_FIELDS
 from campaigns.segments.preview import Preview
 from core.numbers import grouped
 from loyalty.models.programme.segments import Segment
-from portal.base.fieldsets import without
+from portal.base.fieldsets import fieldsets_without
 from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.unfold import action, display
 
@@ -63,7 +63,7 @@ class SegmentAdmin(FormPages):
         hidden = {"reads_back"} if may else {"conditions"}
         if obj is None:
             hidden |= {"problem", "used_by", "members_now", "age"}
-        return without(result, hidden)
+        return fieldsets_without(result, hidden)
 
     # --- Columns
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands.tenants import pictures
-from brands.tenants.pictures import Drawn
+from brands.tenants.pictures import EncodedPicture
 from core.numbers import format_number
 from loyalty.admin.resources import RewardResource
 from loyalty.models.rewards import PoolCode, Reward
@@ -21,7 +21,7 @@ from loyalty.rewards import pools
 from portal.base.badges import badge
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.import_export.importable import ImportingAdmin
-from portal.mixins.images import ImageAdminMixin, PictureForm
+from portal.mixins.images import PictureAdminMixin, PictureForm
 from portal.mixins.translations import TranslationsAdmin, translated_form
 from portal.undo import switches
 from portal.undo.switches import SwitchUndoMixin
@@ -38,7 +38,7 @@ class RewardForm(PictureForm):
         if "stock" in self.fields:
             self.fields["stock"].show_hidden_initial = True
 
-    def draw(self, upload: bytes) -> Drawn:
+    def encode(self, upload: bytes) -> EncodedPicture:
         return pictures.photograph(upload)
 
     def clean(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ SWITCH = switches.kind("loyalty.reward")
 
 
 @admin.register(Reward)
-class RewardAdmin(SwitchUndoMixin, ImportingAdmin, TranslationsAdmin, ImageAdminMixin):
+class RewardAdmin(SwitchUndoMixin, ImportingAdmin, TranslationsAdmin, PictureAdminMixin):
     role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view add change", "support": "view"}
     sidebar = SidebarEntry(PROGRAMME, 5, "featured_seasonal_and_gifts")
     resource = RewardResource
@@ -83,7 +83,7 @@ class RewardAdmin(SwitchUndoMixin, ImportingAdmin, TranslationsAdmin, ImageAdmin
                 )
             },
         ),
-        (gettext_lazy("Picture"), {"fields": ("picture_now", ("picture_file", "picture_off"))}),
+        (gettext_lazy("Picture"), {"fields": ("current_picture", ("picture_file", "remove_picture"))}),
         (
             gettext_lazy("Stock and codes for bought and won rewards"),
             {"fields": (("stock", "code_days"), ("uses_pool", "codes_left"))},

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 
-def without(fieldsets: Any, names: Collection[str]) -> list[Any]:
+def fieldsets_without(fieldsets: Any, names: Collection[str]) -> list[Any]:
     """Fieldsets without some of their fields, and without those that have none left."""
     result = []
     for title, options in fieldsets:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from brands.identity.roles import ADD, full_scope
 from brands.models.tenants import MAX_WEB_ORIGINS, Brand, BrandHostname
 from brands.tenants import pictures
-from brands.tenants.pictures import Drawn
+from brands.tenants.pictures import EncodedPicture
 from core import colours
 from core.web.web_origins import canonical, validate_web_origin
 from portal.base.forms import LinesField, TenantForm
@@ -96,7 +96,7 @@ class BrandForm(PictureForm):
     class Meta:
         widgets = {f"colour_{part}": ColourWidget for part in ("background", "text", "accent")}
 
-    def draw(self, upload: bytes) -> Drawn:
+    def encode(self, upload: bytes) -> EncodedPicture:
         return pictures.logo(upload)
 
     def clean(self) -> dict[str, Any]:
@@ -155,8 +155,8 @@ class BrandAdmin(NewBrand):
                 "fields": (
                     ("colour_background", "colour_text", "colour_accent"),
                     ("terms_url", "privacy_url"),
-                    "picture_now",
-                    ("picture_file", "picture_off"),
+                    "current_picture",
+                    ("picture_file", "remove_picture"),
                 )
             },
         ),

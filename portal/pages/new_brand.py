@@ -18,7 +18,7 @@ from brands.models.tenants import Brand, BrandHostname
 from brands.staff_login import invitations, mails
 from brands.staff_login.models import Invitation
 from portal.base.tenant_scope import staff_user
-from portal.mixins.images import ImageAdminMixin
+from portal.mixins.images import PictureAdminMixin
 from portal.unfold import SelectWidget, TextWidget
 
 
@@ -60,7 +60,7 @@ class NewBrandMixin(forms.Form):
         return str(self.cleaned_data["owner_email"]).lower()
 
 
-class NewBrand(ImageAdminMixin):
+class NewBrand(PictureAdminMixin):
     """The form for a new brand, as a mixin for the page of brands."""
 
     add_fieldsets: ClassVar[Any] = (

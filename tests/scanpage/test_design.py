@@ -50,7 +50,7 @@ def test_stylesheet_is_immutable_until_the_design_changes(brand, browser):
 @pytest.mark.parametrize("with_logo", [True, False])
 def test_icons_have_the_sizes_of_the_manifest(brand, browser, with_logo):
     if with_logo:
-        brand.logo = pictures.store(brand=brand, drawn=pictures.logo(drawing((300, 90))))
+        brand.logo = pictures.store(brand=brand, encoded=pictures.logo(drawing((300, 90))))
         brand.save()
 
     for entry in browser.get("/page/manifest.webmanifest").json()["icons"]:
@@ -68,7 +68,7 @@ def test_manifest_has_the_fields_for_an_installation(brand, browser):
 
 
 def test_logo_has_the_brands_name_as_alternative_text(brand, browser):
-    brand.logo = pictures.store(brand=brand, drawn=pictures.logo(drawing()))
+    brand.logo = pictures.store(brand=brand, encoded=pictures.logo(drawing()))
     brand.save()
 
     assert f'<img src="/pictures/{brand.logo_id}/small" alt="{brand.name}"' in browser.get("/s/").content.decode()

@@ -100,7 +100,7 @@ def test_opening_a_page_does_not_scan(browser, brand):
 
 
 def test_genuine_product_is_displayed_with_picture_and_available_points(browser, brand):
-    picture = pictures.store(brand=brand, drawn=pictures.photograph(drawing()))
+    picture = pictures.store(brand=brand, encoded=pictures.photograph(drawing()))
     code = factories.code(brand, product=factories.product(brand, title="Night cream", picture=picture))
 
     page = browser.scan(code)

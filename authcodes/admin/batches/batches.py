@@ -37,7 +37,7 @@ from core.errors import DomainError
 from core.numbers import is_id
 from loyalty.admin.ceiling import CeilingAdmin, PendingApproval
 from portal.base.badges import badge
-from portal.base.fieldsets import without
+from portal.base.fieldsets import fieldsets_without
 from portal.base.job_panel import job_context
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import staff_user
@@ -182,8 +182,8 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         result = super().get_fieldsets(request, obj)
         if obj:
             may_change = self.may(request, CHANGE, obj) and self.may(request, SCAN_VALUE, obj)
-            return result if may_change else without(result, ("reason",))
-        return result if self.may(request, SCAN_VALUE) else without(result, SCAN_VALUE_FIELDS)
+            return result if may_change else fieldsets_without(result, ("reason",))
+        return result if self.may(request, SCAN_VALUE) else fieldsets_without(result, SCAN_VALUE_FIELDS)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         if obj is not None:

@@ -14,7 +14,7 @@ from loyalty.models.notifications import Channel, NotificationSettings
 from loyalty.notifications import delivery, sender_names
 from loyalty.notifications.channels import push
 from portal.base.badges import badge
-from portal.base.fieldsets import without
+from portal.base.fieldsets import fieldsets_without
 from portal.base.forms import TenantForm
 from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
@@ -99,7 +99,7 @@ class NotificationSettingsAdmin(TenantAdmin):
         """Users without change permission see no field of a secret, not even its length."""
         result = super().get_fieldsets(request, obj)
         may_see = obj is None or self.has_change_permission(request, obj)
-        return result if may_see else without(result, SECRETS)
+        return result if may_see else fieldsets_without(result, SECRETS)
 
     @display(description=gettext_lazy("state"))
     def state(self, own: NotificationSettings) -> SafeString:

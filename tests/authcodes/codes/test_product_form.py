@@ -87,7 +87,7 @@ def test_staff_who_may_only_view_a_product_see_its_picture(brand):
         text(client.get(address("authcodes.product", "change", row.pk))) for row in (without_picture, with_picture)
     ]
 
-    assert ["picture-now" in html for html in pages] == [False, True]
+    assert ["current-picture" in html for html in pages] == [False, True]
     assert ["picture_file" in html for html in pages] == [False, False]
 
 

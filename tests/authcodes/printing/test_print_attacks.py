@@ -179,7 +179,7 @@ LOGOS = {
 @pytest.mark.parametrize("preset", ["letter-30", "grid-20"])
 @pytest.mark.parametrize("logo", LOGOS)
 def test_unusual_logos_are_printed_as_one_image_on_readable_labels(brand, batch, logo, preset):
-    picture = pictures.store(brand=brand, drawn=pictures.logo(LOGOS[logo]))
+    picture = pictures.store(brand=brand, encoded=pictures.logo(LOGOS[logo]))
     Brand.objects.filter(pk=brand.pk).update(logo=picture)
 
     run = finished(printed(batch, logo=True, preset=preset))

@@ -86,7 +86,7 @@ def test_unprintable_characters_give_a_warning_before_printing(client, brand):
 def test_note_and_logo_are_printed(client, batch):
     image_file = io.BytesIO()
     Image.new("RGBA", (300, 100), (0, 0, 120, 255)).save(image_file, "PNG")
-    picture = pictures.store(brand=batch.brand, drawn=pictures.logo(image_file.getvalue()))
+    picture = pictures.store(brand=batch.brand, encoded=pictures.logo(image_file.getvalue()))
     type(batch.brand).objects.filter(pk=batch.brand_id).update(logo=picture)
 
     post_form(client, batch, "confirm", logo="on", note="Keep dry <b>&amp;")

@@ -120,7 +120,7 @@ def test_input_for_parts_that_are_not_printed_is_ignored(client, batch):
 def test_logo_is_printed_in_its_box_and_cannot_cover_the_code(client, batch, tmp_path):
     image_file = io.BytesIO()
     Image.new("RGBA", (300, 100), (0, 0, 120, 255)).save(image_file, "PNG")
-    picture = pictures.store(brand=batch.brand, drawn=pictures.logo(image_file.getvalue()))
+    picture = pictures.store(brand=batch.brand, encoded=pictures.logo(image_file.getvalue()))
     type(batch.brand).objects.filter(pk=batch.brand_id).update(logo=picture)
 
     covering = post_form(client, batch, "confirm", logo="on", **part_fields({"logo": part("45", "5", "9", "9")}))

@@ -159,7 +159,7 @@ def test_label_has_the_requested_details(brand):
 def set_logo(brand, colour):
     image_file = io.BytesIO()
     Image.new("RGB", (60, 20), colour).save(image_file, "PNG")
-    picture = pictures.store(brand=brand, drawn=pictures.logo(image_file.getvalue()))
+    picture = pictures.store(brand=brand, encoded=pictures.logo(image_file.getvalue()))
     Brand.objects.filter(pk=brand.pk).update(logo=picture)
     return hashlib.sha256(picture.content).hexdigest()
 

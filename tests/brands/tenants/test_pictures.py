@@ -227,7 +227,7 @@ def test_owner_sets_replaces_and_removes_the_logo(brand):
     change(owner, brand, picture_file=uploaded(drawing((100, 100))))
     brand.refresh_from_db()
     second = brand.logo
-    change(owner, brand, picture_off="on")
+    change(owner, brand, remove_picture="on")
     brand.refresh_from_db()
 
     assert ((first.width, first.height), (second.width, second.height), brand.logo) == ((300, 100), (100, 100), None)
@@ -280,7 +280,7 @@ def test_role_that_may_only_view_a_brand_has_no_upload_field(brand):
 
 
 def test_pictures_are_public_and_cached_by_browsers(brand):
-    picture = pictures.store(brand=brand, drawn=pictures.logo(drawing()))
+    picture = pictures.store(brand=brand, encoded=pictures.logo(drawing()))
 
     large, small = (Client().get(f"/pictures/{picture.pk}/{size}") for size in ("large", "small"))
 

@@ -38,7 +38,7 @@ EXPECTED_ERRORS = re.compile(r"status of 4\d\d|ERR_INTERNET_DISCONNECTED")
 def brand(brand: Brand) -> Brand:
     """Northwind Coffee, with the hostname of the test server, a logo, a level and a campaign."""
     BrandHostname.objects.filter(brand=brand).update(hostname=LOOPBACK)
-    brand.logo = pictures.store(brand=brand, drawn=pictures.logo(drawing()))
+    brand.logo = pictures.store(brand=brand, encoded=pictures.logo(drawing()))
     brand.save()
     factories.level(brand, "Silver", 100)
     factories.campaign(brand, campaign_name="Five for a mug")
@@ -68,7 +68,7 @@ def phone(portal: Stack, browser: Browser) -> Iterator[Callable[..., Any]]:
 
 def product(brand: Brand) -> Any:
     return factories.product(
-        brand, title="Coffee beans", picture=pictures.store(brand=brand, drawn=pictures.photograph(drawing()))
+        brand, title="Coffee beans", picture=pictures.store(brand=brand, encoded=pictures.photograph(drawing()))
     )
 
 

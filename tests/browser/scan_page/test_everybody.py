@@ -154,9 +154,9 @@ def test_scan_and_login_work_by_keyboard_and_screen_reader(phone, brand):
 
 
 def test_first_visit_is_small_and_painted_soon(phone, brand):
-    brand.logo = pictures.store(brand=brand, drawn=pictures.logo(noise((660, 300))))
+    brand.logo = pictures.store(brand=brand, encoded=pictures.logo(noise((660, 300))))
     brand.save()
-    picture = pictures.store(brand=brand, drawn=pictures.photograph(noise((1000, 800))))
+    picture = pictures.store(brand=brand, encoded=pictures.photograph(noise((1000, 800))))
     code = factories.code(brand, product=factories.product(brand, title="Coffee beans", picture=picture))
     page = phone(service_workers="block")
     loaded = slow_down(page)

@@ -127,7 +127,7 @@ def test_balance_may_have_decimals(package, account):
 def test_card_has_the_brands_colours_and_logo(package, brand):
     content = io.BytesIO()
     Image.new("RGB", (200, 100), "#ff0000").save(content, "PNG")
-    brand.logo = pictures.store(brand=brand, drawn=pictures.logo(content.getvalue()))
+    brand.logo = pictures.store(brand=brand, encoded=pictures.logo(content.getvalue()))
     brand.colour_background, brand.colour_text, brand.colour_accent = "#102030", "#ffffff", "#ffcc00"
     brand.save()
 

@@ -222,7 +222,7 @@ def name_and_logo(page: Any) -> tuple[str, bool]:
 
 def test_pages_show_name_and_logo_of_the_users_only_brand(brands: list[Brand]) -> None:
     without_logo, with_logo = brands[0], brands[1]
-    with_logo.logo = pictures.store(brand=with_logo, drawn=pictures.logo(drawing()))
+    with_logo.logo = pictures.store(brand=with_logo, encoded=pictures.logo(drawing()))
     with_logo.save()
 
     assert name_and_logo(browser(staff(without_logo)).get(reverse("admin:index"))) == ("Aardvark", False)

@@ -1,6 +1,9 @@
 """Events for an account that was merged count for the target, exactly once."""
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from authcodes.models.scans import Scan
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
@@ -173,6 +176,20 @@ def test_profile_field_completed_before_the_merge_does_not_earn_again(brand, tar
     assert balances(brand, target, source) == [6, 0]
 
 
+def test_login_counts_once_a_day_for_both_accounts(brand, target, source):
+    factories.earning_rule(brand, "log-user-login", value=3)
+    login = {"type": "login", "channel": "app"}
+    shop.report(brand, source, "log-user-login", login)
+    merge_accounts(brand, target, source)
+
+    again = [shop.report(brand, customer, "log-user-login", login) for customer in (source, target)]
+    yesterday = timezone.now() - timedelta(days=1)
+    shop.report(brand, source, "log-user-login", login, at=yesterday)
+
+    assert [each.outcome["error"] for each in again] == ["POINTS_ALREADY_CLAIMED"] * 2
+    assert balances(brand, target, source) == [6, 0]
+
+
 # --- Logins ----------------------------------------------------------------------------------------------------------
 
 PASSWORD = "a long pass phrase"
@@ -262,6 +279,20 @@ def test_progress_moves_back_with_an_undo_and_new_orders_count(brand, target, so
     assert progress(target) == []
     place_orders(brand, target, "K-1")
     assert progress(target) == [(1, 1, [])]
+    assert shop.contradictions() == []
+
+
+def test_undo_leaves_progress_counted_since_the_merge_with_the_target(brand, target, source, order_campaign):
+    _campaign, second, third, _fifth = order_campaign
+    place_orders(brand, source, "E-1", "E-2", "E-3")
+    account_merge = merge_accounts(brand, target, source)
+    place_orders(brand, source, "E-4")
+    assert progress(target) == [(4, 1, [second.pk, third.pk])]
+
+    undo_merge(account_merge)
+
+    assert progress(target) == [(1, 1, [])]
+    assert progress(source) == [(3, 1, [second.pk, third.pk])]
     assert shop.contradictions() == []
 
 

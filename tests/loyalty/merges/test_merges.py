@@ -12,14 +12,14 @@ from brands.models.audit import AuditLogEntry
 from brands.models.people import User
 from core.errors import IdempotencyKeyReused, Invalid
 from events.models import Event
-from loyalty.errors import MemberMerged, MergeNotPossible, MergeUndoNotPossible
+from loyalty.errors import MergeNotPossible, MergeUndoNotPossible
 from loyalty.merges import merge as merging
 from loyalty.models.accounts import OpeningBalance, UserPoints
 from loyalty.models.ledger import AccountMerge, LoyaltyTransaction
 from loyalty.models.rewards import Redemption
 from loyalty.models.wallets import WalletPass
 from loyalty.models.webhooks import WebhookEndpoint
-from loyalty.points import accounts, adjustments, ledger, transfers
+from loyalty.points import ledger, transfers
 from loyalty.programme import consistency as books
 from loyalty.programme import roll_forward, rollups
 from loyalty.rewards import cancellation, till
@@ -233,18 +233,6 @@ def test_undo_is_rejected_if_points_are_missing_or_after_one_day(brand, target, 
         undo_merge(account_merge, at=account_merge.created_at + timedelta(days=1))
     undo_merge(account_merge, at=account_merge.created_at + timedelta(hours=23))
     assert [row[0] for row in state(brand, target, source)] == [0, 10]
-
-
-def test_merged_account_cannot_be_adjusted_or_activated(brand, target, source):
-    factories.points(source, brand, 10)
-    merge_accounts(brand, target, source)
-    account = factories.account(source, brand)
-
-    for points in (5, -5):
-        with pytest.raises(MemberMerged):
-            adjustments.adjust(account=account, points=Decimal(points), key=uuid.uuid4(), audit_context=context())
-    assert accounts.set_status(accounts=[account], status=UserPoints.Status.ACTIVE, at=timezone.now()) == []
-    assert factories.account(source, brand).status == "merged"
 
 
 def test_redemption_codes_move_to_the_target_and_stay_valid(brand, target, source):

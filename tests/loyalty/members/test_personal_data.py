@@ -3,8 +3,12 @@
 import json
 import tracemalloc
 
+from django.db import connection
+
 from authcodes.personal_data import SCANS
 from core import personal_data
+from tests.support import factories
+from tests.support.portal import scan
 
 
 def test_large_export_is_written_in_bounded_memory(brand, customer, tmp_path):
@@ -22,8 +26,21 @@ def test_large_export_is_written_in_bounded_memory(brand, customer, tmp_path):
     assert (len(exported["scans"]), exported["none"], exported["account"]) == (100_000, [], None)
 
 
-def test_scans_are_exported_lazily(brand, customer):
-    scans = SCANS.export(customer.pk, brand.pk)
+def test_scans_are_read_from_the_database_row_by_row(brand, customer, monkeypatch, django_assert_num_queries):
+    monkeypatch.setattr(personal_data, "ROWS_AT_A_TIME", 1)
+    for number in range(3):
+        scan(factories.code(brand), user=customer, location=f"Place {number}")
 
-    assert not isinstance(scans, list)
-    assert list(scans) == []
+    with django_assert_num_queries(0):
+        scans = SCANS.export(customer.pk, brand.pk)
+
+    next(scans)
+    assert count_open_cursors() == 1
+    assert len(list(scans)) == 2
+    assert count_open_cursors() == 0
+
+
+def count_open_cursors():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_cursors WHERE name <> ''")
+        return cursor.fetchone()[0]

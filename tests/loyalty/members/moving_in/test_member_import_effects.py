@@ -9,6 +9,7 @@ from django.utils import timezone
 from brands.audit_log import AuditContext
 from brands.models.audit import AuditLogEntry
 from brands.models.people import User
+from core.errors import Invalid
 from events.models import Event
 from loyalty.members import confirmations, sessions
 from loyalty.members.moving_in import member_imports, opening_balances
@@ -19,7 +20,7 @@ from loyalty.wallets import passes
 from tests.support import factories
 from tests.support.concurrency import at_once
 from tests.support.fakes import wallets
-from tests.support.imports import counts, imported, preview
+from tests.support.imports import counts, imported, preview, problem
 
 LABEL = "loyalty.userpoints"
 HEADER = "email,first_name,last_name,external_id,phone,language,wants_notifications,opening_balance\n"
@@ -182,6 +183,28 @@ def test_members_of_several_portions_are_all_imported(brand, monkeypatch):
     assert balances(brand) == {f"m{number}@example.com": number for number in range(10)}
     assert AuditLogEntry.objects.filter(kind=LABEL).count() == 10
     assert LoyaltyTransaction.objects.count() == 9
+
+
+def test_import_that_fails_in_a_later_portion_writes_nothing(brand, owner, monkeypatch):
+    monkeypatch.setattr(member_imports, "PORTION", 1)
+    write_portion, portions = member_imports._write_portion, []
+
+    def write_until_the_second_portion(brand, rows, *details):
+        portions.append([row.address for row in rows])
+        if len(portions) == 2:
+            raise Invalid("This member was enrolled concurrently.")
+        write_portion(brand, rows, *details)
+
+    monkeypatch.setattr(member_imports, "_write_portion", write_until_the_second_portion)
+
+    answer = imported(owner, LABEL, brand, HEADER + ADA + BOB)
+
+    assert portions == [["ada@example.com"], ["bob@example.com"]]
+    assert (answer.status_code, problem(answer)) == (400, "This member was enrolled concurrently.")
+    assert not UserPoints.objects.filter(brand=brand).exists()
+    assert not User.objects.filter(email__in=["ada@example.com", "bob@example.com"]).exists()
+    assert not LoyaltyTransaction.objects.exists()
+    assert not AuditLogEntry.objects.filter(kind=LABEL).exists()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -48,8 +48,8 @@ def test_correction_requires_a_reason(brand, member):
 
 def test_printers_and_staff_of_other_brands_cannot_correct_members(brand, member):
     for user in (staff(brand, role="printer"), staff(factories.brand())):
-        assert correct_name(member, user).status_code in {403, 404, 302}
-        assert request_address_change(member, user).status_code in {403, 404, 302}
+        assert correct_name(member, user).status_code == 404
+        assert request_address_change(member, user).status_code == 404
     member.refresh_from_db()
     assert member.first_name is None
     assert not EmailConfirmation.objects.exists()

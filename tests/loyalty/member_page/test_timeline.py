@@ -33,21 +33,6 @@ def page_of(member: Any) -> str:
     return address(MEMBERS, "change", member.pk)
 
 
-def titles(client: Any, url: str) -> list[str]:
-    return [line.title for line in client.get(url).context["lines"]]
-
-
-def every_page(client: Any, url: str) -> list[list[Any]]:
-    """The lines of all pages, by following `Older`."""
-    pages, path = [], url
-    while path:
-        context = client.get(path).context
-        pages.append(context["lines"])
-        path = url.partition("?")[0] + context["older"] if context["older"] else ""
-        assert len(pages) < 50
-    return pages
-
-
 @pytest.fixture
 def member(brand, customer):
     return factories.account(customer, brand)

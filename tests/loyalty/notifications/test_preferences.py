@@ -55,7 +55,7 @@ def test_preferences_are_separate_for_each_brand(customer, brand):
         ({"language": "tlh"}, "language"),
         ({"phone": "030 123456"}, "phone"),
         ({"phone": "+49"}, "phone"),
-        ({"phone": "+4930123456\n"}, None),
+        ({"phone": "+4930123456\n"}, "phone"),
         ({"phone": "+" + "1" * 16}, "phone"),
         ({"switches": {"gossip": {"email": False}}}, "notifications"),
         ({"switches": {"points": {"fax": False}}}, "notifications"),
@@ -66,7 +66,7 @@ def test_invalid_preferences_are_rejected_and_change_nothing(customer, brand, ch
     with pytest.raises(Invalid) as error:
         change(customer, brand, **changes)
 
-    assert field in {None, error.value.details["field"]}
+    assert error.value.details["field"] == field
     assert preferences.read(customer.pk, brand.pk) == preferences.Preferences()
 
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from brands.models.audit import AuditLogEntry
 from core.errors import Invalid
+from events import worker
 from events.models import Event
 from loyalty.models.messages.addresses import SenderDomain
 from loyalty.models.notifications import NotificationSettings
@@ -138,7 +139,7 @@ def test_unanswered_dns_query_neither_verifies_nor_revokes_a_domain(domain, dns,
     monkeypatch.setattr(sender_domains, "LOOKUP_SECONDS", 0.2)
     sender_domains.request_checks(domains=[domain], at=timezone.now() + timedelta(minutes=5))
 
-    run_one_attempt(work)
+    run_one_attempt()
 
     domain.refresh_from_db()
     assert (bool(domain.verified_at), domain.missing_since, domain.last_error) == (
@@ -149,10 +150,8 @@ def test_unanswered_dns_query_neither_verifies_nor_revokes_a_domain(domain, dns,
     assert Event.objects.pending().get().detail_type == "check-sender-domain"
 
 
-def run_one_attempt(work):
+def run_one_attempt():
     """Runs one attempt; a failed one waits for the next instead of being repeated at once."""
-    from events import worker
-
     worker.drain(lane="domains")
 
 

@@ -163,6 +163,27 @@ def test_redemption_cannot_be_cancelled_twice_or_undone_after_a_cancellation(bra
         cancellation.undo_use(redemption=redemption, audit_context=audit_context(brand))
 
 
+def test_used_code_cannot_be_cancelled_until_its_use_is_undone(brand, customer, redemption):
+    till.use(redemption=redemption, at=timezone.now(), request=uuid4())
+    with pytest.raises(Invalid, match="Only unused codes"):
+        cancellation.cancel(redemption=redemption, audit_context=audit_context(brand))
+    redemption.refresh_from_db()
+    assert (redemption.status, balance(customer), Reward.objects.get().stock) == ("used", 20, 2)
+
+    cancellation.undo_use(redemption=redemption, audit_context=audit_context(brand))
+    cancellation.cancel(redemption=redemption, audit_context=audit_context(brand))
+
+    redemption.refresh_from_db()
+    assert (redemption.status, balance(customer), Reward.objects.get().stock) == ("cancelled", 30, 3)
+
+
+def test_use_of_an_unused_code_cannot_be_undone(brand, redemption):
+    with pytest.raises(Invalid, match="The code is not used"):
+        cancellation.undo_use(redemption=redemption, audit_context=audit_context(brand))
+
+    assert not AuditLogEntry.objects.exists()
+
+
 def test_use_can_be_undone_within_minutes_and_with_a_reason(settings, brand, redemption):
     now = timezone.now()
     till.use(redemption=redemption, at=now, request=uuid4())

@@ -3,9 +3,9 @@
 import time
 import uuid
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
-from django.db.models import F
 from django.utils import timezone
 
 from authcodes.scanning import consistency
@@ -13,7 +13,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.points import accounts, ledger
-from loyalty.rewards import redeem, till
+from loyalty.rewards import redeem, returns, till
 from loyalty.rewards import undo as undo_redemption
 from loyalty.rewards.redeem import RedemptionRequest
 from tests.support import factories
@@ -108,6 +108,23 @@ def without_lock(monkeypatch):
 
     monkeypatch.setattr(redeem, "read_snapshot", read_and_pause)
     monkeypatch.setattr(accounts, "lock", lambda **_: None)
+
+
+@pytest.fixture
+def without_lock_and_condition(monkeypatch):
+    """Skip the account lock and the condition on the status, and pause an undo between reading and writing."""
+    undo_until = undo_redemption.undo_until
+
+    def read_and_pause(*arguments):
+        end = undo_until(*arguments)
+        time.sleep(0.05)
+        return end
+
+    monkeypatch.setattr(undo_redemption, "undo_until", read_and_pause)
+    unlocked = SimpleNamespace(select_for_update=lambda **_: UserPoints.objects)
+    monkeypatch.setattr(undo_redemption, "UserPoints", SimpleNamespace(objects=unlocked))
+    unconditional = SimpleNamespace(filter=lambda *, pk, **_: Redemption.objects.filter(pk=pk))
+    monkeypatch.setattr(returns, "Redemption", SimpleNamespace(objects=unconditional, Status=Redemption.Status))
 
 
 @pytest.mark.usefixtures("without_lock")
@@ -242,16 +259,23 @@ def test_control_without_the_condition_a_code_with_returned_points_is_used(brand
     assert Redemption.objects.filter(status="used", user_point__points=10).exists()
 
 
-def test_control_without_lock_and_condition_stock_is_returned_repeatedly(brand):
-    reward, customer = factories.reward(brand, cost=10, stock=3), member(brand, 10)
-    redemption = factories.redemption(customer, reward)
+@pytest.mark.usefixtures("without_lock_and_condition")
+def test_control_without_lock_and_condition_stock_is_returned_repeatedly(brand, monkeypatch):
+    """The ledger still accepts one return per redemption, so that guard is removed as well."""
+    redemption = factories.redemption(member(brand, 10), factories.reward(brand, cost=10, stock=3))
+    monkeypatch.setattr(returns, "return_points", lambda *_arguments: None)
 
-    def check_then_cancel(_number):
-        if Redemption.objects.get(pk=redemption.pk).status == "issued":
-            time.sleep(0.05)
-            Redemption.objects.filter(pk=redemption.pk).update(status="cancelled", cancelled_at=timezone.now())
-            Reward.objects.filter(pk=reward.pk).update(stock=F("stock") + 1)
-
-    at_once(check_then_cancel, range(24))
+    at_once(lambda _number: undo(redemption), range(24))
 
     assert Reward.objects.get().stock > 3
+
+
+@pytest.mark.usefixtures("without_lock_and_condition")
+def test_points_are_returned_once_even_without_lock_and_condition(brand):
+    """The ledger's constraint makes a second return of a redemption fail as a whole."""
+    redemption = factories.redemption(member(brand, 10), factories.reward(brand, cost=10, stock=3))
+
+    at_once(lambda _number: undo(redemption), range(24))
+
+    assert (UserPoints.objects.get().points, Reward.objects.get().stock) == (10, 3)
+    assert list(consistency.differences()) == []

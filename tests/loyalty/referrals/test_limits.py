@@ -10,6 +10,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.programme.referrals import Referral, ReferralProgramme
 from loyalty.notifications import preferences
 from tests.loyalty.referrals.conftest import states
+from tests.support import factories, shop
 from tests.support.referrals import balance, contradictions, programme, referred, scan, settle
 
 pytestmark = pytest.mark.django_db
@@ -59,6 +60,26 @@ def test_referral_that_exceeds_the_budget_is_rejected(brand, customer):
         settle()
 
     assert states() == [("rewarded", ""), ("rejected", "budget")]
+    terms.refresh_from_db()
+    assert terms.points_rewarded == 150
+    assert contradictions() == []
+
+
+def test_reversed_points_are_available_in_the_budget_again(brand, customer):
+    factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
+    terms = programme(brand, budget=150)
+    first, _referral = referred(customer, brand)
+    shop.buy(brand, first)
+    settle()
+    shop.give_back(brand, first)
+    terms.refresh_from_db()
+    assert terms.points_rewarded == 0
+
+    friend, _referral = referred(customer, brand)
+    scan(friend, brand)
+    settle()
+
+    assert states() == [("reversed", "return"), ("rewarded", "")]
     terms.refresh_from_db()
     assert terms.points_rewarded == 150
     assert contradictions() == []

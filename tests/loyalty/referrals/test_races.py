@@ -78,10 +78,10 @@ def test_two_concurrent_first_actions_are_rewarded_once(brand, member, referral_
     assert contradictions() == []
 
 
-def test_without_the_locks_concurrent_actions_are_rewarded_repeatedly(
+def test_control_without_the_locks_concurrent_actions_are_rewarded_repeatedly(
     brand, member, referral_with_two_actions, slow_decisions, monkeypatch
 ):
-    """Control. Ledger and events still pay once per reason, so that guard is removed as well."""
+    """Ledger and events still pay once per reason, so that guard is removed as well."""
     unlocked = Referral.objects.select_related("referrer__user", "friend__user", "brand")
     monkeypatch.setattr(handlers, "locked", lambda _brand, number: unlocked.get(pk=number))
     credit = ledger.credit
@@ -114,8 +114,7 @@ def test_concurrent_rewards_do_not_exceed_the_monthly_limit(brand, member, slow_
     assert contradictions() == []
 
 
-def test_without_the_members_lock_the_monthly_limit_is_exceeded(brand, member, slow_decisions, monkeypatch):
-    """Control: shows the race without the lock."""
+def test_control_without_the_members_lock_the_monthly_limit_is_exceeded(brand, member, slow_decisions, monkeypatch):
     programme(brand, monthly_limit=3)
     referral_ids = friends_of(member, brand, WORKERS)
     monkeypatch.setattr(accounts, "lock_many", lambda **_arguments: None)
@@ -136,8 +135,7 @@ def test_concurrent_rewards_do_not_exceed_the_budget(brand, slow_decisions):
     assert contradictions() == []
 
 
-def test_without_the_condition_the_budget_is_exceeded(brand, monkeypatch):
-    """Control: shows the race without the condition."""
+def test_control_without_the_condition_the_budget_is_exceeded(brand, monkeypatch):
     programme(brand, budget=450)
 
     def read_pause_and_take(terms):

@@ -67,8 +67,7 @@ def test_concurrent_transfers_do_not_exceed_the_daily_limit(brand_and_members, m
 
 
 @pytest.mark.django_db(transaction=True)
-def test_without_the_lock_transfers_exceed_the_daily_limit(brand_and_members, monkeypatch):
-    """Control: shows the race without the lock."""
+def test_control_without_the_lock_transfers_exceed_the_daily_limit(brand_and_members, monkeypatch):
     monkeypatch.setattr(accounts, "lock_many", lambda **_arguments: None)
 
     assert run_transfers_concurrently(brand_and_members, monkeypatch) > 5

@@ -155,8 +155,8 @@ def test_entry_that_commits_after_higher_numbers_is_rolled_up(brand: Brand) -> N
     assert list(consistency.differences()) == []
 
 
-def test_without_waiting_the_day_of_a_late_commit_stays_wrong(brand: Brand) -> None:
-    """Control: every seen number counts as settled immediately."""
+def test_control_without_waiting_the_day_of_a_late_commit_stays_wrong(brand: Brand) -> None:
+    """Every seen number counts as settled immediately."""
     first, second = brand.members.order_by("pk")[:2]
 
     def commit_later_entries() -> None:

@@ -251,6 +251,26 @@ def test_run_ends_after_a_step_when_its_time_is_over_and_the_next_settles_all(ne
     assert [level_of(member)[0] for member in members] == ["Bronze"] * 4
 
 
+def test_brands_take_turns_by_the_chunk(new_programme, settings, monkeypatch):
+    settings.LEVELS_CHUNK = 1
+    programmes = [new_programme(), new_programme()]
+    for programme in programmes:
+        for _ in range(2):
+            programme.earn(programme.member(), 600, on("2026-03-01"))
+    programmes[0].night(on("2026-03-02"))
+    settled_brands = []
+
+    def settle_and_record(*, brand, accounts, at):
+        settled_brands.append((brand.pk, len(accounts)))
+        return settle(brand=brand, accounts=accounts, at=at)
+
+    monkeypatch.setattr(run, "settle", settle_and_record)
+    assert programmes[0].night(on("2028-01-01")) == 4
+
+    one_turn = sorted((programme.brand.pk, 1) for programme in programmes)
+    assert [sorted(settled_brands[:2]), sorted(settled_brands[2:])] == [one_turn, one_turn]
+
+
 def test_failing_brand_does_not_stop_other_brands(new_programme, monkeypatch, caplog):
     failing, other = new_programme(), new_programme()
     member = other.member()

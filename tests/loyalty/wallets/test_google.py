@@ -7,10 +7,13 @@ import jwt
 import pytest
 from django.utils import timezone
 
+from authcodes.scanning import scan
+from authcodes.scanning.types import ScanContext
 from core.http import google_service_accounts
 from events.models import Event
 from loyalty.members import numbers
 from loyalty.models.accounts import UserPoints
+from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.wallets import WalletIssuer, WalletPass
 from loyalty.wallets import issuers, passes
 from loyalty.wallets.google import issuer_keys
@@ -149,19 +152,22 @@ def test_update_is_repeated_silently_when_googles_quota_is_exceeded(google_pass,
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_temporary_error_of_google_is_retried_without_affecting_the_points(
-    google_pass, account, google, deliver_wallets, status
+    google_pass, brand, customer, account, google, deliver, deliver_wallets, status
 ):
     google.answer("loyaltyObject", status)
-    adjust(account, 25)
+    scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
+    deliver()
     deliver_wallets()
 
     google_pass.refresh_from_db()
     assert str(status) in google_pass.last_error
-    assert ("refresh-pass", "pending") in event_statuses()
-    assert points_of(account) == 25
+    assert event_statuses()[-3:] == [("scan-auth", "done"), ("balance-changed", "done"), ("refresh-pass", "pending")]
+    deliver()
     deliver_wallets()
     google_pass.refresh_from_db()
     assert (google_pass.last_error, google_pass.pushed_version) == ("", google_pass.version)
+    assert (points_of(account), LoyaltyTransaction.objects.count()) == (10, 1)
+    assert google.objects()[0]["loyaltyPoints"]["balance"] == {"int": 10}
 
 
 def test_token_that_expired_early_is_replaced(google_pass, account, google, deliver_wallets):

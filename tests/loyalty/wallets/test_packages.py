@@ -8,6 +8,7 @@ import zipfile
 from decimal import Decimal
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 from PIL import Image
 
@@ -164,9 +165,7 @@ def test_pass_of_a_blocked_member_is_void(package, account):
     assert json.loads(package()["pass.json"])["voided"] is True
 
 
-def test_token_is_encrypted_in_the_database(package, django_assert_num_queries):
-    from django.db import connection
-
+def test_token_is_encrypted_in_the_database(package):
     package()
 
     with connection.cursor() as cursor:
@@ -179,7 +178,7 @@ def test_forged_barcode_is_not_accepted(text):
     assert numbers.read(text) is None
 
 
-def test_pass_of_a_sandbox_is_marked(db, tmp_path):
+def test_pass_of_a_sandbox_is_marked(db):
     brand = factories.brand(name="Olive", is_sandbox=True)
     wallets.apple(brand)
     account = factories.account(factories.customer(brand), brand)

@@ -11,7 +11,8 @@ from brands.models.tenants import BrandHostname
 from events.models import Event
 from loyalty.models.wallets import WalletIssuer, WalletPass
 from loyalty.tasks import check_wallets
-from loyalty.wallets import passes
+from loyalty.wallets import issuers, passes
+from loyalty.wallets.apple import certificates
 from tests.loyalty.wallets.conftest import on_device
 from tests.support import factories
 from tests.support.fakes import wallets
@@ -79,11 +80,29 @@ def test_certificate_expiry_is_reported_before_it_happens(check, brand, days, ex
     assert expected_text in output
 
 
-def test_expiring_certificate_is_named(check, brand):
-    wallets.apple(brand)
-    ends_in(days=20)
+@pytest.mark.parametrize(
+    ("days", "authority_days", "expected_name"),
+    [(20, 50, f"Pass Type ID: {wallets.PASS_TYPE}"), (50, 20, "WWDR of the tests")],
+)
+def test_certificate_that_expires_first_is_named(check, brand, days, authority_days, expected_name):
+    now = timezone.now()
+    own = wallets.pass_certificate(ends=now + timedelta(days=days, hours=1))
+    authority = wallets.certificate(
+        wallets.WWDR_NAME,
+        key="wwdr",
+        by="root",
+        issuer=wallets.ROOT_NAME,
+        authority=True,
+        ends=now + timedelta(days=authority_days, hours=1),
+    )
+    files = wallets.upload(certificate=wallets.text(own), authority=wallets.text(authority))
+    issuers.save(brand=brand, keys=certificates.read(files, at=now), at=now)
 
-    assert "WWDR of the tests" in check()[1] or f"Pass Type ID: {wallets.PASS_TYPE}" in check()[1]
+    code, output = check()
+
+    assert (code, len(output.splitlines())) == (1, 1)
+    assert expected_name in output
+    assert "ends in 20 days, within 30" in output
 
 
 def test_missing_keys_with_issued_passes_are_critical(check, brand, account):
@@ -151,10 +170,10 @@ def test_file_named_after_the_slug_is_critical_and_not_read(check, brand, settin
 
 def test_daily_check_logs_expiring_certificates(brand, caplog):
     wallets.apple(brand)
-    ends_in(days=3)
+    ends_in(days=3, hours=1)
 
     assert check_wallets() == 1
-    assert "ends in 2 days" in caplog.text or "ends in 3 days" in caplog.text
+    assert "ends in 3 days, within 7" in caplog.text
 
 
 def test_reissue_command_queues_each_pass_once(brand, capsys):

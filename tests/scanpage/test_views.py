@@ -282,11 +282,14 @@ def test_page_without_a_code_starts_with_the_camera_and_an_open_registration(bro
     assert page.count('name="entry" open') == 1
 
 
-def test_second_scan_shows_the_number_of_accepted_scans(browser, brand):
-    code = factories.code(brand, scan_limit=1)
+@pytest.mark.parametrize(("scan_limit", "accepted_scans"), [(1, 1), (3, 2)])
+def test_second_scan_shows_the_number_of_accepted_scans(browser, brand, scan_limit, accepted_scans):
+    code = factories.code(brand, scan_limit=scan_limit)
     browser.scan(code)
 
-    assert "Accepted checks" in visible_html(Browser(brand).scan(code))
+    page = visible_html(Browser(brand).scan(code))
+
+    assert f'<dt>Accepted checks</dt><dd data-number="scan_count">{accepted_scans}</dd>' in page
 
 
 def test_page_of_a_code_starts_with_the_account(browser, brand):

@@ -107,6 +107,16 @@ def address(label: str, action: str = "changelist", *args: Any) -> str:
     return reverse(f"admin:{label.replace('.', '_')}_{action}", args=args)
 
 
+# Home, a list, a form, and pages of their own.
+KINDS_OF_PAGES = [
+    reverse("admin:index"),
+    address("authcodes.product"),
+    address("authcodes.product", "add"),
+    reverse("admin:own_account"),
+    reverse("admin:help_page", args=["portal"]),
+]
+
+
 def of_a_row(label: str) -> list[str]:
     """The actions of a model admin on one row by its id, its own and Django's, as names in addresses."""
     admin_page = page(label)

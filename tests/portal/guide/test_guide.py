@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.test import Client
 from django.urls import NoReverseMatch, get_resolver, reverse
 
+from brands.models.people import StaffRole
 from brands.models.tenants import Brand
 from portal.guide import markdown, sections
 from tests.support.portal import LABELS, address, browser, staff, text
@@ -51,9 +52,10 @@ class TestPages:
     def client(self, brand: Brand) -> Client:
         return browser(staff(brand, role="support"))
 
+    @pytest.mark.parametrize("role", StaffRole.Role.values)
     @pytest.mark.parametrize("name", sections.PAGES)
-    def test_guide_page_is_available_to_support(self, client: Client, name: str) -> None:
-        page = text(client.get(reverse("admin:help_page", args=[name])))
+    def test_guide_page_is_available_to_every_role(self, brand: Brand, name: str, role: str) -> None:
+        page = text(browser(staff(brand, role=role)).get(reverse("admin:help_page", args=[name])))
 
         for section in markdown.sections_of(sections.text_of(name)):
             assert f'id="{section.slug}"' in page

@@ -68,9 +68,12 @@ def test_invalid_export_parameter_is_rejected_by_name(hub, query):
     assert rejected.json()["details"] == {"field": query.partition("=")[0]}
 
 
-def test_export_of_too_many_rows_is_rejected(brand, hub, monkeypatch):
+def test_export_of_too_many_rows_is_rejected_with_advice_to_filter(brand, hub, monkeypatch):
     monkeypatch.setattr("portal.import_export.downloads.MAX_EXPORTED", 1)
     for sku in ("A", "B"):
         factories.product(brand, sku=sku)
 
-    assert error(hub.get("brand/exports/products")) == (400, "VALIDATION_ERROR")
+    rejected = hub.get("brand/exports/products")
+
+    assert error(rejected) == (400, "VALIDATION_ERROR")
+    assert rejected.json()["message"] == "The list has more than 1 rows. Filter it first."

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from django.test.client import FakePayload
 from django.utils import timezone
 
 from authcodes.models.products import Product
@@ -200,10 +201,14 @@ def test_body_without_a_file_is_rejected(hub, content, content_type, expected):
     assert error(send_file(hub, content, content_type=content_type)) == expected
 
 
-def test_oversized_body_is_rejected_with_payload_too_large(hub, monkeypatch):
+@pytest.mark.parametrize("content_type", [CSV, XLSX, f"multipart/form-data; boundary={BOUNDARY}"])
+def test_oversized_body_is_rejected_before_it_is_read(hub, monkeypatch, content_type):
+    reads = []
+    monkeypatch.setattr(FakePayload, "read", lambda *_arguments: reads.append(1) or b"")
     monkeypatch.setattr("portal.api.file_bodies.MAX_LARGE_BYTES", 1_000)
 
-    assert error(send_file(hub, b"x" * 20_000)) == (413, "PAYLOAD_TOO_LARGE")
+    assert error(send_file(hub, b"x" * 20_000, content_type=content_type)) == (413, "PAYLOAD_TOO_LARGE")
+    assert reads == []
 
 
 def test_chunked_body_has_the_same_size_limit(hub, settings):

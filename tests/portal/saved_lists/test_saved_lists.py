@@ -113,7 +113,10 @@ def test_number_of_saved_lists_is_limited(brand, owner, monkeypatch):
     monkeypatch.setattr(saved_lists_page, "MAX_SAVED", 1)
     save(owner, brand)
 
-    assert save(owner, brand, name="Another").status_code == 200
+    response = save(owner, brand, name="Another")
+
+    assert errors(response) == {"__all__": ["You have saved 1 lists. Delete one first."]}
+    assert SavedList.objects.get().name == "Live codes"
 
 
 def test_every_list_of_the_portal_can_be_saved_without_filters(brand, owner):

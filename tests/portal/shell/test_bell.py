@@ -13,7 +13,7 @@ from django.utils import timezone
 from brands.models.people import StaffRole
 from jobs.models import Job
 from tests.support import factories
-from tests.support.portal import address, browser, links, printed, staff, text
+from tests.support.portal import KINDS_OF_PAGES, address, browser, links, printed, staff, text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 BELL = reverse("admin:jobs_job_bell")
@@ -126,7 +126,8 @@ def test_job_does_not_name_a_batch_of_another_brand() -> None:
     assert "Elsewhere" not in text(browser(user).get(address("jobs.job", "change", created_job.pk)))
 
 
-def test_product_list_has_the_bell() -> None:
-    page_html = text(browser(staff(factories.brand())).get(address("authcodes.product")))
+@pytest.mark.parametrize("page", KINDS_OF_PAGES)
+def test_lists_forms_and_custom_pages_have_the_bell(page: str) -> None:
+    page_html = text(browser(staff(factories.brand())).get(page))
 
     assert f'data-bell="{BELL}"' in page_html

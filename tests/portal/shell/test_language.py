@@ -14,6 +14,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from core import languages
 from core.spreadsheets.report import Format
+from jobs import runner
 from jobs.models import Job
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.rewards import Reward
@@ -153,13 +154,15 @@ def test_choice_in_a_single_sign_on_session_is_not_saved_with_the_account(
     assert language_and_direction(client.get(HOME))[0] == "de"
 
 
-def test_choice_of_a_customer_is_not_saved_with_the_account(brand: Brand) -> None:
+def test_choice_of_a_customer_is_saved_in_the_cookie_alone(brand: Brand) -> None:
     customer = factories.customer(brand)
+    client = browser(customer)
 
-    choose(browser(customer), "de")
+    choose(client, "de")
 
     customer.refresh_from_db()
     assert customer.portal_language == ""
+    assert client.cookies[languages.PORTAL_COOKIE].value == "de"
 
 
 def test_pages_list_the_languages_by_their_native_names(client: Client) -> None:
@@ -223,14 +226,19 @@ def test_audit_log_row_names_are_stored_in_english(client: Client, brand: Brand)
     assert entry.row_name == f"{role.user}, Manager of {brand}"
 
 
-def test_job_title_is_stored_in_english(client: Client, brand: Brand) -> None:
+@pytest.mark.usefixtures("media")
+def test_job_has_a_title_and_columns_in_english(client: Client, brand: Brand) -> None:
     choose(client, "de")
     url = "/admin/authcodes/authcode/export/"
 
     client.post(url, {"brand": brand.pk, "format": "csv"})
 
     job = Job.objects.latest("pk")
-    assert job.title == "Export codes"
+    assert (job.title, job.language) == ("Export codes", "de")
+    runner.run(job.pk)
+    job.refresh_from_db()
+    header = job.result.read().decode().splitlines()[0]
+    assert header.startswith("auth_code,product,created_date,expiration_date,status,batch,scan_count,")
 
 
 def test_ledger_notes_are_stored_in_english_and_displayed_translated(client: Client, brand: Brand) -> None:
@@ -242,7 +250,9 @@ def test_ledger_notes_are_stored_in_english_and_displayed_translated(client: Cli
         user_point=account, points_earned=1, reason="earned", reason_id="login:1", note="Points for logging in"
     )
 
-    assert "Points for logging in" not in text(client.get(address("loyalty.loyaltytransaction")))
+    page = text(client.get(address("loyalty.loyaltytransaction")))
+    assert "Punkte für die Anmeldung" in page
+    assert "Points for logging in" not in page
 
 
 def test_exported_file_is_the_same_in_every_language(brand: Brand) -> None:

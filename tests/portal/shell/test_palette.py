@@ -15,7 +15,7 @@ from authcodes.models.codes import AuthCode
 from brands.models.people import StaffRole
 from brands.models.tenants import Brand
 from tests.support import factories
-from tests.support.portal import address, browser, scan, staff
+from tests.support.portal import KINDS_OF_PAGES, address, browser, scan, staff
 
 pytestmark = pytest.mark.django_db
 
@@ -243,8 +243,9 @@ def test_search_for_codes_uses_the_index(brand: Brand, rf: Any) -> None:
     assert "auth_code_unique" in plan
 
 
-def test_home_page_has_the_search_button(brand: Brand) -> None:
-    page_html = browser(staff(brand)).get(reverse("admin:index")).content.decode()
+@pytest.mark.parametrize("page", KINDS_OF_PAGES)
+def test_lists_forms_and_custom_pages_have_the_search_button(page: str, brand: Brand) -> None:
+    page_html = browser(staff(brand)).get(page).content.decode()
 
     assert 'aria-label="Search"' in page_html
     assert "Ctrl K" in page_html

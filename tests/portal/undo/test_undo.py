@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from authcodes.models.codes import AuthCode
+from brands.identity.roles import ROLES, may
 from brands.models.people import StaffRole
 from brands.models.tenants import Brand
 from brands.models.undo_offers import UndoOffer
@@ -150,8 +151,11 @@ def test_offers_about_a_customer_are_exported_and_erased(brand: Brand, owner: Cl
     assert not UndoOffer.objects.exists()
 
 
-def test_every_registered_kind_can_be_imported_and_fits_its_column() -> None:
+def test_every_registered_kind_can_be_used_by_a_role_and_fits_its_column() -> None:
     for name, path in settings.UNDO_KINDS.items():
         kind = import_string(path)
         assert isinstance(kind, UndoKind), name
+        assert kind.verbs, name
+        for verb in kind.verbs:
+            assert any(may(role, verb, kind.label) for role in ROLES), (name, verb)
         assert len(name) <= UndoOffer._meta.get_field("kind").max_length

@@ -15,7 +15,7 @@ from jobs import kinds, queue, runner
 from jobs.kinds import JobKind
 from jobs.models import Job
 from tests.support import factories
-from tests.support.portal import browser, staff, text
+from tests.support.portal import address, browser, form_of, staff, text
 
 
 def not_possible(_run: Any) -> None:
@@ -100,11 +100,14 @@ def test_job_given_up_after_crashes_explains_it_in_the_readers_language(brand: B
     assert "Aufgegeben: Der Prozess" in page_of(job, german)
 
 
+@pytest.mark.django_db(transaction=True)  # files are copied over a connection of their own
 @pytest.mark.parametrize("kind", ["export-codes", "export-products", "export-members", "export-audit"])
 def test_files_do_not_depend_on_the_language_of_the_job(brand: Brand, kind: str) -> None:
     factories.code(brand, product=factories.product(brand, title="Tea"))
     factories.account(factories.customer(brand), brand)
     owner = staff(brand)
+    client, url = browser(owner), address("authcodes.product", "add")
+    client.post(url, {**form_of(client.get(url)), "sku": "mug", "title": "Mug", "price_currency": "EUR"})
     files = []
     for language in ("en", "ar"):
         job = run_job(brand, kind, by=owner, language=language, query="", format="csv", time_zone="UTC")
@@ -113,7 +116,7 @@ def test_files_do_not_depend_on_the_language_of_the_job(brand: Brand, kind: str)
             files.append(file.read())
 
     assert files[0] == files[1]
-    assert len(list(csv.reader(io.StringIO(files[0].decode())))) >= 1
+    assert len(list(csv.reader(io.StringIO(files[0].decode())))) >= 2, "the header, and a row"
 
 
 def test_numbers_in_a_log_are_formatted_for_its_language(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:

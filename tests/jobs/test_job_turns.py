@@ -53,13 +53,17 @@ def test_two_brands_with_two_jobs_each_leave_a_worker_for_a_third(brand, setting
 
 
 def test_control_without_fair_shares_one_brand_fills_all_workers(brand, settings):
-    settings.FAIR_SHARES = False
+    settings.JOB_WORKERS = 4
     many = [start_job(brand, "remembers") for _ in range(20)]
-    mark_running(*many[:4])
+    late = start_job(factories.brand(), "remembers")
+    mark_running(*many[:3])
+    assert [job.pk for job in queue.in_turn()] == [late.pk]
+    settings.FAIR_SHARES = False
 
-    runner.run(many[4].pk)
+    runner.run(many[3].pk)
 
-    assert Job.objects.get(pk=many[4].pk).status == "done"
+    assert Job.objects.get(pk=many[3].pk).status == "done"
+    assert Job.objects.get(pk=late.pk).status == "queued"
 
 
 def test_first_job_of_a_brand_starts_before_twenty_of_another(brand, settings, monkeypatch):

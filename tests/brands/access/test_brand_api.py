@@ -2,15 +2,17 @@
 
 import json
 import uuid
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 
 import pytest
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import Model, Sum
 from django.utils import timezone
 
+from authcodes.models.codes import AuthCode
 from brands.identity import api_keys
 from brands.models.audit import AuditLogEntry
 from brands.models.credentials import ApiKey
@@ -20,10 +22,11 @@ from events import publishing
 from events.messages import NewEvent
 from events.models import Event
 from loyalty.models.accounts import UserPoints
+from loyalty.rewards import codes as redemption_codes
 from tests.brands.access.conftest import hub, rows_of
 from tests.support import factories
 from tests.support.api import error
-from tests.support.endpoints import BRAND, BRAND_LISTS
+from tests.support.endpoints import BRAND, BRAND_LISTS, IN_PATHS
 from tests.support.portal import staff
 
 REQUIRED_SCOPES = {
@@ -131,7 +134,7 @@ def test_printer_cannot_set_scan_values_and_support_cannot_block_members(scenari
 
 
 @pytest.mark.parametrize("name", BRAND)
-def test_rows_of_another_brand_cannot_be_reached(scenario, name):
+def test_rows_of_another_brand_cannot_be_reached(scenario, name, monkeypatch):
     """Another brand's hub uses our rows' ids and gets the same answers as for rows that do not exist."""
     foreign = scenario.api.hub(of=scenario.other)
     before = rows_of(scenario)
@@ -149,8 +152,37 @@ def test_rows_of_another_brand_cannot_be_reached(scenario, name):
     elif name == "export_resource":
         assert scenario.code.product.sku not in response.content.decode()
     else:
+        answer_to_missing = with_missing_rows(scenario, monkeypatch).call(name, caller=foreign)
         assert response.status_code in {400, 404}
+        assert without_request_id(response) == without_request_id(answer_to_missing)
     assert rows_of(scenario) == before
+
+
+def with_missing_rows(scenario, monkeypatch):
+    """The scenario with ids that no rows have."""
+    rows = {each.name: getattr(scenario, each.name) for each in fields(scenario)}
+    missing = {
+        name: type(row)(pk=missing_id(row))
+        for name, row in rows.items()
+        if isinstance(row, Model) and name not in {"brand", "other"}
+    }
+    missing["code"] = AuthCode(code="NO-SUCH-CODE", batch_id=next(MISSING_IDS), product_id=next(MISSING_IDS))
+    missing["redemption"].code = redemption_codes.new()
+    for name in ("campaign", "line", "recalled", "upload"):  # of rows that belong to those
+        monkeypatch.setitem(IN_PATHS, name, lambda _scenario, _caller: 2**40)
+    return replace(scenario, **missing)
+
+
+def missing_id(row):
+    """Another one each time."""
+    return uuid.uuid4() if isinstance(row.pk, uuid.UUID) else next(MISSING_IDS)
+
+
+MISSING_IDS = count(2**40)
+
+
+def without_request_id(response):
+    return response.status_code, {name: part for name, part in response.json().items() if name != "request_id"}
 
 
 @pytest.mark.parametrize("name", BRAND_LISTS)

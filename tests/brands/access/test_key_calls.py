@@ -3,11 +3,13 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 import redis
 from django.utils import timezone
 
 from brands.access import key_calls
 from brands.identity import api_keys
+from core.redis import client
 from core.redis.client import outage
 from tests.support import factories
 
@@ -65,6 +67,27 @@ def test_calls_with_app_keys_are_not_recorded(api):
     api.having(api_key=text).get("brand/levels")
 
     assert key_calls.latest(key.pk) == []
+
+
+@pytest.mark.parametrize("kind", ["unknown", "revoked"])
+def test_calls_with_unknown_and_revoked_keys_are_not_recorded(api, kind):
+    """Such keys are no brand's: anybody could fill the lists."""
+    key, text = make_key(api.brand, scopes=["read"])
+    api.having(api_key=text).get("brand/levels")
+    before = recorded_lists()
+    if kind == "revoked":
+        api_keys.revoke(key=key, at=timezone.now())
+    else:
+        text = f"{text[:-8]}{'x' * 8}"
+
+    assert api.having(api_key=text).get("brand/levels").status_code == 401
+
+    assert [call.status for call in key_calls.latest(key.pk)] == [200]
+    assert recorded_lists() == before != set()
+
+
+def recorded_lists():
+    return set(client.client().scan_iter("*key-calls*"))
 
 
 def test_calls_are_answered_while_redis_is_unavailable(api, monkeypatch):

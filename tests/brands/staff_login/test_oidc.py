@@ -107,6 +107,7 @@ def test_code_of_another_request_is_rejected_by_pkce(brand, provider, web_client
     response = finish_sign_in(web_client, brand, {**own_answer, "code": other_answer["code"]})
 
     assert LOGIN_ERROR in response.content.decode()
+    assert not is_logged_in(web_client)
 
 
 def users_without_access(brand):

@@ -7,6 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from brands.models.audit import AuditLogEntry
+from brands.models.credentials import LoginSession
 from brands.models.people import StaffRole, User
 from brands.models.tenants import BrandHostname
 from brands.personal_data import INVITATIONS
@@ -25,6 +26,7 @@ from tests.brands.staff_login.invitations.conftest import (
 )
 from tests.brands.staff_login.signing_in import is_logged_in, links_sent, submit_password
 from tests.support import factories
+from tests.support.api import Api, error
 from tests.support.concurrency import at_once
 from tests.support.portal import address, browser, errors, staff, text
 
@@ -97,16 +99,22 @@ def test_another_logged_in_user_cannot_accept(brand, owner):
     assert role_of(EMAIL, brand) is None
 
 
-def test_account_of_a_customer_gets_a_new_password(brand, owner, web_client):
+def test_account_of_a_customer_gets_a_new_password_and_its_sessions_end(brand, owner, web_client):
     """The account may have been registered by someone without access to the mailbox."""
     other_brand = factories.brand()
     user = factories.customer(other_brand, email=EMAIL, password=factories.PASSWORD, first_name="Nora")
+    earlier_browser, earlier_app = browser(user), Api(other_brand).as_customer(user)
+    assert earlier_app.get("customer/profile").status_code == 200
     link = invitation_link(owner, brand)
 
     page = web_client.get(link)
     web_client.post(link, {**PASSWORDS, "first_name": "Eve"})
 
     user.refresh_from_db()
+    assert is_logged_in(web_client)
+    assert not is_logged_in(earlier_browser)
+    assert error(earlier_app.get("customer/profile")) == (401, "TOKEN_INVALID")
+    assert LoginSession.objects.get().revoked_at
     assert "has a customer account" in text(page)
     assert (user.check_password(NEW_PASSWORD), user.first_name, user.is_staff) == (True, "Nora", True)
     assert role_of(EMAIL, brand) == "printer"

@@ -192,7 +192,7 @@ def test_reward_in_the_catalogue_takes_two_clicks(window, brand):
 
 
 @pytest.mark.parametrize(("role", "expected_clicks"), [("support", 1), ("manager", 2)])
-def test_reward_is_redeemed_with_two_taps_and_used_with_at_most_three_clicks(
+def test_reward_is_redeemed_with_two_taps_and_used_with_one_or_two_clicks(
     window, browser, portal, brand, role, expected_clicks
 ):
     BrandHostname.objects.filter(brand=brand).update(hostname=LOOPBACK)
@@ -223,4 +223,4 @@ def test_reward_is_redeemed_with_two_taps_and_used_with_at_most_three_clicks(
     till.page.get_by_role("heading", name="Just handed over: A mug").wait_for()
 
     assert Redemption.objects.get().status == "used"
-    assert click.number == expected_clicks <= 3
+    assert click.number == expected_clicks

@@ -1,22 +1,9 @@
 """A webhook in the portal is added, with its secret shown once, and enabled again after it was disabled."""
 
-from collections.abc import Iterator
-
-import pytest
 from django.utils import timezone
 
 from loyalty.integrations import webhook_endpoints
 from loyalty.models.webhooks import WebhookEndpoint
-from tests.support.fakes.fake_http import Receiver, receiver
-
-PHONE = (390, 844)
-
-
-@pytest.fixture
-def shop(settings) -> Iterator[Receiver]:
-    settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
-    with receiver() as server:
-        yield server
 
 
 def test_webhook_is_added_and_its_secret_shown_once(window, brand):

@@ -273,7 +273,7 @@ def test_concurrent_applications_create_each_row_once(brand):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_without_the_lock_concurrent_applications_create_a_row_twice(brand, monkeypatch):
+def test_control_without_the_lock_concurrent_applications_create_a_row_twice(brand, monkeypatch):
     both = Barrier(2)
 
     def no_lock(brand):

@@ -252,7 +252,8 @@ def test_error_page_has_the_request_id_and_no_script(error, status):
     assert "<h1>" in text
     assert response["X-Request-ID"] in text
     assert SECRET not in text
-    assert not {"<script", "http://", "https://", "{%"} & set(text.split())
+    for unwanted in ("<script", "http://", "https://", "{%", "{{"):
+        assert unwanted not in text
 
 
 def test_error_page_needs_no_database():

@@ -76,7 +76,7 @@ def test_file_is_run_by_one_process(tmp_path):
             "tests/test_lanes.py",
             "tests/test_distribution.py",
             "-k",
-            "exists",
+            "exist",
         ],
         cwd=TESTS.parent,
         env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},

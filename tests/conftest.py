@@ -231,13 +231,13 @@ def media(settings: Any, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def at_once() -> Callable[[int, Callable[[], Any]], list[Any]]:
+def run_concurrently() -> Callable[[int, Callable[[], Any]], list[Any]]:
     """Calls `action` in `count` threads at the same time. Returns what each call returned or raised."""
-    return lambda count, action: concurrency.at_once(lambda _number: action(), range(count), threads=count)
+    return lambda count, action: concurrency.run_concurrently(lambda _number: action(), range(count), threads=count)
 
 
 @pytest.fixture
-def deliver() -> Callable[[], int]:
+def deliver_events() -> Callable[[], int]:
     """Handles every due event, as a worker does when it is woken."""
     return worker.drain
 

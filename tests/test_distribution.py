@@ -13,14 +13,14 @@ from tests.support.machinery.distribution import (
     IN_PORTIONS,
     ONE_BY_ONE,
     PORTIONS,
-    TOGETHER,
+    WHOLE_FOLDERS,
     BusyTime,
     in_order,
     work_unit,
 )
 
 
-@pytest.mark.parametrize("place", sorted(TOGETHER | ONE_BY_ONE | IN_PORTIONS))
+@pytest.mark.parametrize("place", sorted(WHOLE_FOLDERS | ONE_BY_ONE | IN_PORTIONS))
 def test_listed_places_exist(place):
     assert (TESTS.parent / place).exists()
 

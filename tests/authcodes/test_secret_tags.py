@@ -13,7 +13,7 @@ from authcodes.scanning.types import ScanContext
 from jobs.models import Job
 from tests.authcodes.conftest import new_batch, run_jobs
 from tests.support import factories
-from tests.support.portal import LABELS, address, browser, errors, links, printed, staff, text
+from tests.support.portal import LABELS, address, browser, errors, links, print_run_of, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -60,7 +60,7 @@ def is_binary(answer):
     return not re.match(r"text/|application/(json|pdf)", answer["Content-Type"])
 
 
-def test_support_sees_no_tag_on_any_page_or_in_any_file(api, brand, signed_batch, customer, deliver, owner):
+def test_support_sees_no_tag_on_any_page_or_in_any_file(api, brand, signed_batch, customer, deliver_events, owner):
     codes = list(signed_batch.codes.order_by("code"))
     scanned, untagged, verified = codes
     scan.scan(
@@ -68,8 +68,8 @@ def test_support_sees_no_tag_on_any_page_or_in_any_file(api, brand, signed_batch
         context=ScanContext(at=timezone.now(), user_id=customer.pk),
     )
     api.as_customer(customer).app().post(f"verify/product/{verified.code}.{tag_of(verified)}", {})
-    deliver()
-    printed(signed_batch, by=owner)
+    deliver_events()
+    print_run_of(signed_batch, by=owner)
     run_jobs()
     support = staff(brand, role="support")
     client = browser(support)
@@ -93,10 +93,10 @@ def test_support_sees_no_tag_on_any_page_or_in_any_file(api, brand, signed_batch
     assert untagged.code in "".join(texts.values())
 
 
-def test_tables_visible_to_support_contain_no_tag(signed_batch, customer, deliver):
+def test_tables_visible_to_support_contain_no_tag(signed_batch, customer, deliver_events):
     code = signed_batch.codes.first()
     scan.scan(scanned=f"{code.code}.{tag_of(code)}", context=ScanContext(at=timezone.now(), user_id=customer.pk))
-    deliver()
+    deliver_events()
 
     with connection.cursor() as cursor:
         for table in ("authcodes_scan", "events_event", "loyalty_transaction", "brands_auditlogentry"):

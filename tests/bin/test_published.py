@@ -102,6 +102,6 @@ def test_font_from_another_host_in_a_stylesheet_is_reported(tmp_path):
 
 
 def test_saved_description_matches_the_code():
-    assert json.loads(published_openapi.FILE.read_text()) == openapi.made(), (
+    assert json.loads(published_openapi.FILE.read_text()) == openapi.generate(), (
         "The API has changed: run `bin/docs openapi`."
     )

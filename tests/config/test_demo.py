@@ -258,7 +258,7 @@ def test_colleague_added_later_keeps_the_password(run_demo: RunDemo) -> None:
 def test_three_months_of_history_are_consistent() -> None:
     call_command("demo", "--three-months")
 
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
     for brand in Brand.objects.all():
         call_command("rebuild_rollups", brand.slug)
     call_command("check_rollups")

@@ -148,7 +148,9 @@ def test_language_is_taken_from_request_then_profile_then_brand(api, brand, cust
     set_languages(brand, customer, own=own, of_brand=of_brand)
     caller = api.as_customer(customer)
 
-    answer = (caller.having(accept_language=header) if header else caller).post("customer/loyalty/milestones/1/claim")
+    answer = (caller.with_headers(accept_language=header) if header else caller).post(
+        "customer/loyalty/milestones/1/claim"
+    )
 
     assert (answer.status_code, answer.json()["error"]) == (404, "REWARD_NOT_FOUND")
     assert answer.json()["message"] == NOT_FOUND[language]
@@ -223,7 +225,7 @@ def test_language_of_the_answer_does_not_reveal_a_codes_brand(api, brand, custom
 
 def test_hub_gets_answers_in_english(api, brand, customer):
     set_languages(brand, customer, own="de", of_brand="de")
-    hub = api.hub().having(accept_language="de")
+    hub = api.hub().with_headers(accept_language="de")
 
     for answer in (hub.get("brand/products/999999"), hub.post("auth-codes/scan", {"code": "NOBODYS1"})):
         assert re.match(r"Not found\.|This code is not valid\.", answer.json()["message"])
@@ -231,7 +233,7 @@ def test_hub_gets_answers_in_english(api, brand, customer):
 
 def test_language_of_a_request_does_not_leak_into_the_next(api, brand, customer):
     caller = api.as_customer(customer)
-    caller.having(accept_language="de").post("customer/loyalty/milestones/1/claim")
+    caller.with_headers(accept_language="de").post("customer/loyalty/milestones/1/claim")
 
     assert translation.get_language() == "en"
     assert caller.post("customer/loyalty/milestones/1/claim").json()["message"] == NOT_FOUND["en"]
@@ -243,14 +245,16 @@ def test_rate_limit_error_ignores_stored_languages(api, brand, customer, setting
     caller = api.as_customer(customer)
     caller.get("customer/loyalty/points")
 
-    response = caller.having(accept_language="de").get("customer/loyalty/points")
+    response = caller.with_headers(accept_language="de").get("customer/loyalty/points")
 
     assert response.json()["message"] == "Zu viele Anfragen. Warten Sie, bevor Sie es noch einmal versuchen."
     assert caller.get("customer/loyalty/points").json()["message"] == "Too many requests. Wait before trying again."
 
 
 def test_answer_without_text_has_no_content_language_header(api, customer):
-    assert "Content-Language" not in api.as_customer(customer).having(accept_language="de").get("customer/profile")
+    assert "Content-Language" not in api.as_customer(customer).with_headers(accept_language="de").get(
+        "customer/profile"
+    )
 
 
 def test_notifications_and_answers_have_the_same_languages():

@@ -12,7 +12,7 @@ from core.redis import client
 from events import leases, messages, publishing, tasks, worker, worker_signals
 from events.models import Event
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -119,7 +119,7 @@ def test_slow_lane_has_a_limited_number_of_concurrency_slots():
             barrier.wait(timeout=10)
             return bool(slot)
 
-    assert sorted(at_once(acquire, range(8), threads=8)) == [False] * 5 + [True] * 3
+    assert sorted(run_concurrently(acquire, range(8), threads=8)) == [False] * 5 + [True] * 3
     assert worker.drain_slow(lane="letters") == 1
 
 
@@ -188,7 +188,7 @@ def deliver_while_leases_end(delivery: messages.LeasedEvent) -> None:
     leases.finish(delivery)
     if len(sent) == 1:
         time.sleep(0.03)
-        at_once(lambda _number: worker.drain(lane="letters"), [0])
+        run_concurrently(lambda _number: worker.drain(lane="letters"), [0])
 
 
 @pytest.fixture

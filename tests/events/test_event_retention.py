@@ -98,9 +98,9 @@ def test_event_that_was_too_young_is_purged_once_it_is_old(brand):
     assert tasks.purge_events() == 1
 
 
-def test_ledger_is_consistent_without_the_purged_events(brand, customer, deliver):
+def test_ledger_is_consistent_without_the_purged_events(brand, customer, deliver_events):
     scan_as(customer, factories.code(brand))
-    deliver()
+    deliver_events()
     aged = timezone.now() - OLD
     Event.objects.update(created_at=aged, finished_at=aged)
     Event.objects.filter(detail_type="notify").update(status="done")
@@ -109,9 +109,9 @@ def test_ledger_is_consistent_without_the_purged_events(brand, customer, deliver
     assert list(consistency.differences(CHECKS)) == []
 
 
-def test_control_missing_follow_up_of_a_young_event_is_inconsistent(brand, customer, deliver):
+def test_control_missing_follow_up_of_a_young_event_is_inconsistent(brand, customer, deliver_events):
     scan_as(customer, factories.code(brand))
-    deliver()
+    deliver_events()
     Event.objects.filter(detail_type="notify").delete()
 
     assert len(list(consistency.differences(CHECKS))) == 1
@@ -271,15 +271,15 @@ def test_point_events_are_purged_in_bounded_portions(brand):
     assert [retention.purge_paid(before=before, chunk=4, most_chunks=1) for _ in range(4)] == [4, 4, 2, 0]
 
 
-def test_points_and_progress_are_consistent_after_purging_point_events(brand, customer, deliver):
+def test_points_and_progress_are_consistent_after_purging_point_events(brand, customer, deliver_events):
     factories.campaign(brand)
     scan_as(customer, factories.code(brand))
-    deliver()
+    deliver_events()
     age_events()
     UserLoyaltyCampaign.objects.update(created_at=timezone.now() - LONG_AGO)
     assert tasks.purge_paid_events() == 1
     scan_as(customer, factories.code(brand))
-    deliver()
+    deliver_events()
 
     assert list(consistency.differences(CHECKS)) == []
 

@@ -14,7 +14,7 @@ from jobs import heartbeat, queue, runner
 from jobs.models import Job
 from tests.jobs.conftest import LONG_AGO, run_job, seen, start_job
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.live_stack import wait_until
 
 pytestmark = pytest.mark.usefixtures("handlers")
@@ -76,7 +76,7 @@ def test_job_requested_concurrently_runs_once():
     brand = factories.brand()
     job = start_job(brand, "remembers")
 
-    at_once(runner.run, [job.pk] * 20)
+    run_concurrently(runner.run, [job.pk] * 20)
 
     assert seen == [1]
 

@@ -22,7 +22,7 @@ from jobs.report_times import next_moment
 from portal.saved_lists import schedules
 from tests.jobs.schedules import LABEL, NOON, saved_list, schedule
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.portal import address, browser, staff, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -176,7 +176,7 @@ def test_eight_workers_start_each_report_once(brand, owner):
     for _number in range(6):
         schedule(owner, brand, saved=saved)
 
-    started = at_once(lambda _worker: schedules.run_due(at=NOON), range(8), threads=8)
+    started = run_concurrently(lambda _worker: schedules.run_due(at=NOON), range(8), threads=8)
 
     assert sum(started) == 6
     assert Job.objects.count() == 6
@@ -213,7 +213,7 @@ def test_control_without_row_locks_workers_start_a_report_several_times(brand, o
     without_lock(monkeypatch, workers=8)
     schedule(owner, brand)
 
-    at_once(lambda _worker: schedules.run_due(at=NOON), range(8), threads=8)
+    run_concurrently(lambda _worker: schedules.run_due(at=NOON), range(8), threads=8)
 
     assert Job.objects.count() > 1
 
@@ -223,7 +223,7 @@ def test_eight_workers_send_one_mail_for_each_finished_report(brand, owner):
     schedules.run_due(at=NOON)
     runner.run(Job.objects.get().pk)
 
-    ended = at_once(lambda _worker: schedules.report_ended(at=NOON), range(8), threads=8)
+    ended = run_concurrently(lambda _worker: schedules.report_ended(at=NOON), range(8), threads=8)
 
     assert sum(ended) == 1
     assert StaffMail.objects.filter(kind="report").count() == 1

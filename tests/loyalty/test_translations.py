@@ -25,7 +25,7 @@ def api_in_language(api, brand, customer):
     """Creates an API client of the customer for a language."""
 
     def create(language):
-        return api.as_customer(customer).having(accept_language=language)
+        return api.as_customer(customer).with_headers(accept_language=language)
 
     return create
 
@@ -88,7 +88,7 @@ def test_redemption_has_the_translated_name_until_the_reward_is_renamed(api_in_l
     factories.points(customer, brand, 100)
     reward = factories.reward(brand, name="A mug", cost=10, translations=MUG)
     customer_api = api_in_language("de")
-    customer_api.having(idempotency_key="k").post(f"customer/loyalty/rewards/{reward.pk}/redeem")
+    customer_api.with_headers(idempotency_key="k").post(f"customer/loyalty/rewards/{reward.pk}/redeem")
 
     def names():
         return [row["name"] for row in customer_api.get("customer/loyalty/redemptions").json()["data"]]
@@ -147,7 +147,7 @@ def test_hub_gets_the_base_texts(api, brand):
     batch.codes.update(product=product)
     code = batch.codes.get()
 
-    answer = api.hub().having(accept_language="de").post("auth-codes/validate", {"code": code.code})
+    answer = api.hub().with_headers(accept_language="de").post("auth-codes/validate", {"code": code.code})
 
     assert answer.json()["product"]["name"] == product.title
 

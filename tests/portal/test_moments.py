@@ -15,7 +15,7 @@ from tests.portal.test_reading_changes_nothing import EXCLUDED_PATHS, portal_pat
 from tests.support import factories
 from tests.support.api import Api
 from tests.support.endpoints import ENDPOINTS, make_scenario
-from tests.support.machinery.moment_bounds import FIELDS, checks_of, store_everywhere
+from tests.support.machinery.moment_bounds import FIELDS, checks_of, store_in_all_fields
 from tests.support.portal import address, brand_with_one_of_each, browser, errors, staff
 
 NAMES = [f"{field.model._meta.label_lower}.{field.name}" for field in FIELDS]
@@ -70,7 +70,7 @@ def test_every_portal_page_works_with_any_stored_date_or_time(value: str, time_z
     brand, rows = brand_with_one_of_each("aardvark")
     Brand.objects.filter(pk=brand.pk).update(time_zone=time_zone)
     client = browser(staff(brand))
-    assert store_everywhere(value, but=["staff_login.staffsession"]) > 40
+    assert store_in_all_fields(value, except_for=["staff_login.staffsession"]) > 40
     ok_count = 0
     for path in portal_paths(rows):
         if path not in EXCLUDED_PATHS:
@@ -87,7 +87,7 @@ def test_every_api_read_works_with_any_stored_date_or_time(api: Api, value: str,
     Brand.objects.filter(pk=api.brand.pk).update(time_zone=time_zone)
     scenario = make_scenario(api)
     scenario.call("verify_product")
-    store_everywhere(value, but=["brands.apikey", "brands.loginsession"])
+    store_in_all_fields(value, except_for=["brands.apikey", "brands.loginsession"])
     for name, endpoint in ENDPOINTS.items():
         if endpoint.method == "GET":
             with transaction.atomic():

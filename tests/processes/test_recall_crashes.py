@@ -19,7 +19,7 @@ from tests.loyalty.notifications.conftest import box
 from tests.processes.test_external_call_crashes import TERMINATE, waiting_for_a_lock
 from tests.support import factories
 from tests.support.live_stack import Stack, wait_until
-from tests.support.locks import holding
+from tests.support.locks import locked_by_another_session
 from tests.support.portal import scan
 
 __all__ = ["box"]
@@ -50,7 +50,7 @@ def test_worker_killed_inside_a_portion_notifies_each_customer_once(workers, box
     recall = recalls.recall_batch(batch=batch, at=timezone.now(), **RECALL_FIELDS)
     notified = Notification.objects.filter(key=notifications.key_of(recall))
 
-    with holding(LAST_NOTIFICATION, [brand.pk, customers[-1].pk, notifications.key_of(recall)]):
+    with locked_by_another_session(LAST_NOTIFICATION, [brand.pk, customers[-1].pk, notifications.key_of(recall)]):
         job = notifications.start(recall=recall, by=None)
         killed = workers.start_worker()
         wait_until(waiting_for_a_lock)

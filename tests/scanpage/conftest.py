@@ -8,7 +8,7 @@ from django.test import Client
 
 from brands.models.tenants import Brand
 from tests.support import factories
-from tests.support.api import somewhere
+from tests.support.api import random_address
 from tests.support.factories import PASSWORD
 
 
@@ -17,7 +17,7 @@ class Browser:
 
     def __init__(self, brand: Brand, **headers: str) -> None:
         self.host = brand.hostnames.get().hostname
-        self.client = Client(HTTP_HOST=self.host, REMOTE_ADDR=somewhere(), enforce_csrf_checks=True)
+        self.client = Client(HTTP_HOST=self.host, REMOTE_ADDR=random_address(), enforce_csrf_checks=True)
         self.headers = headers
 
     def get(self, path: str, **headers: str) -> Any:

@@ -18,7 +18,7 @@ from scanpage import views
 from scanpage.api_client import Answer
 from tests.scanpage.conftest import Browser, customer_with_password, logged_in_browser, state, text, visible_html
 from tests.support import factories
-from tests.support.api import Api, somewhere
+from tests.support.api import Api, random_address
 from tests.support.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -27,13 +27,13 @@ pytestmark = pytest.mark.django_db
 # --- Logging in ------------------------------------------------------------------------------------------------------
 
 
-def test_guest_who_logs_in_gets_the_points_of_the_scan(browser, brand, deliver):
+def test_guest_who_logs_in_gets_the_points_of_the_scan(browser, brand, deliver_events):
     customer, code = customer_with_password(brand), factories.code(brand)
 
     response = browser.log_in(browser.scan(code), customer.email, PASSWORD)
     assert response.status_code == 303
     waiting_page = browser.get(response["Location"])
-    deliver()
+    deliver_events()
     page = browser.get(response["Location"])
 
     assert "on their way" in visible_html(waiting_page)
@@ -50,11 +50,11 @@ def emailed_code():
     return confirmations.code_of(EmailConfirmation.objects.get().pk)
 
 
-def test_guest_who_registers_gets_the_points_of_the_scan(browser, brand, deliver):
+def test_guest_who_registers_gets_the_points_of_the_scan(browser, brand, deliver_events):
     registration = browser.send(browser.scan(factories.code(brand)), "register", **NEW_CUSTOMER)
     wrong_response = browser.send(registration, "confirm", code="12345")
     response = browser.send(wrong_response, "confirm", code=emailed_code())
-    deliver()
+    deliver_events()
 
     assert (registration.status_code, wrong_response.status_code, response.status_code) == (200, 400, 303)
     assert "a six-digit code" in visible_html(registration)
@@ -112,7 +112,7 @@ def test_known_browser_can_log_in_while_guesses_lock_out_others(browser, brand, 
     browser.log_in(browser.get("/s/"), customer.email, PASSWORD)
     browser.send(browser.get("/s/?account"), "log_out")
     for _ in range(settings.LOGIN_TRIES_PER_DAY + 1):
-        Api(brand, address=somewhere()).post(
+        Api(brand, address=random_address()).post(
             "auth/token", {"email": customer.email, "password": "wrong", "brand_id": brand.pk}
         )
 
@@ -120,12 +120,12 @@ def test_known_browser_can_log_in_while_guesses_lock_out_others(browser, brand, 
     assert browser.log_in(browser.get("/s/"), customer.email, PASSWORD).status_code == 303
 
 
-def test_wrong_password_shows_an_error_and_does_not_scan_again(browser, brand, deliver):
+def test_wrong_password_shows_an_error_and_does_not_scan_again(browser, brand, deliver_events):
     customer, code = customer_with_password(brand), factories.code(brand)
 
     wrong_response = browser.log_in(browser.scan(code), customer.email, "not it")
     login_response = browser.log_in(wrong_response, customer.email, PASSWORD)
-    deliver()
+    deliver_events()
 
     assert (wrong_response.status_code, state(wrong_response)) == (400, "new")
     assert "E-mail address or password is wrong." in visible_html(wrong_response)
@@ -135,13 +135,13 @@ def test_wrong_password_shows_an_error_and_does_not_scan_again(browser, brand, d
     assert Scan.objects.count() == 1
 
 
-def test_guest_scan_is_kept_when_the_language_changes(browser, brand, deliver):
+def test_guest_scan_is_kept_when_the_language_changes(browser, brand, deliver_events):
     customer, code = customer_with_password(brand), factories.code(brand)
     browser.scan(code)
 
     second_response = browser.send(browser.get(f"/s/{code}?lang=de"), "scan")
     response = browser.log_in(second_response, customer.email, PASSWORD)
-    deliver()
+    deliver_events()
 
     assert (state(second_response), "Anmelden und Punkte sammeln" in visible_html(second_response)) == ("new", True)
     assert '<b data-number="points.points">10</b>' in visible_html(browser.get(response["Location"]))
@@ -149,7 +149,7 @@ def test_guest_scan_is_kept_when_the_language_changes(browser, brand, deliver):
 
 
 @pytest.mark.parametrize("login_place", ["the page without a code", "another session"])
-def test_guest_scan_is_adopted_after_a_login_in_another_place(browser, brand, deliver, login_place):
+def test_guest_scan_is_adopted_after_a_login_in_another_place(browser, brand, deliver_events, login_place):
     customer, code = customer_with_password(brand), factories.code(brand)
     page = browser.get(f"/s/{code}")
     browser.send(page, "scan")
@@ -159,25 +159,25 @@ def test_guest_scan_is_adopted_after_a_login_in_another_place(browser, brand, de
     else:
         browser.client.cookies["page_access"] = logged_in_browser(brand, customer).client.cookies["page_access"].value
         response = browser.send(page, "scan")
-    deliver()
+    deliver_events()
 
     assert '<b data-number="points.points">10</b>' in visible_html(browser.get(response["Location"]))
     assert Scan.objects.get().user == customer
     assert browser.client.cookies["page_scan"].value == ""
 
 
-def test_login_on_another_codes_page_adopts_the_scan_and_opens_the_account(browser, brand, deliver):
+def test_login_on_another_codes_page_adopts_the_scan_and_opens_the_account(browser, brand, deliver_events):
     customer, code, other_code = customer_with_password(brand), factories.code(brand), factories.code(brand)
     browser.scan(code)
 
     response = browser.log_in(browser.get(f"/s/{other_code}"), customer.email, PASSWORD)
-    deliver()
+    deliver_events()
 
     assert response["Location"] == f"/s/{other_code}?account"
     assert Scan.objects.get().user == customer
 
 
-def test_guest_scan_is_retained_until_it_can_be_adopted(browser, brand, deliver, monkeypatch):
+def test_guest_scan_is_retained_until_it_can_be_adopted(browser, brand, deliver_events, monkeypatch):
     customer, code = customer_with_password(brand), factories.code(brand)
     page = browser.scan(code)
     with monkeypatch.context() as patch:
@@ -186,7 +186,7 @@ def test_guest_scan_is_retained_until_it_can_be_adopted(browser, brand, deliver,
     assert Scan.objects.get().user is None
 
     response = browser.send(browser.get(f"/s/{code}"), "scan")
-    deliver()
+    deliver_events()
 
     assert Scan.objects.get().user == customer
     assert '<b data-number="points.points">10</b>' in visible_html(browser.get(response["Location"]))
@@ -201,14 +201,14 @@ def test_weak_password_is_rejected_in_the_browsers_language(brand):
     assert "Dieses Passwort ist zu üblich." in visible_html(page)
 
 
-def test_customer_who_scans_sees_points_campaigns_and_movements(brand, deliver):
+def test_customer_who_scans_sees_points_campaigns_and_movements(brand, deliver_events):
     customer = customer_with_password(brand)
     factories.level(brand, "Silver", 100)
     factories.campaign(brand, campaign_name="Ten scans")
     browser = logged_in_browser(brand, customer)
 
     page = browser.scan(factories.code(brand))
-    deliver()
+    deliver_events()
     account_page = browser.get(f"/s/x?scan={Scan.objects.get().pk}")
 
     assert (state(page), "on their way" in visible_html(page)) == ("new", True)
@@ -216,10 +216,10 @@ def test_customer_who_scans_sees_points_campaigns_and_movements(brand, deliver):
         assert expected_text in visible_html(account_page), expected_text
 
 
-def test_second_scan_by_the_same_customer_is_shown_as_their_own(brand, deliver):
+def test_second_scan_by_the_same_customer_is_shown_as_their_own(brand, deliver_events):
     browser, code = logged_in_browser(brand, customer_with_password(brand)), factories.code(brand)
     browser.scan(code)
-    deliver()
+    deliver_events()
 
     assert state(browser.scan(code)) == "mine"
 

@@ -11,14 +11,14 @@ from brands.identity import tokens
 from brands.models.credentials import LoginSession
 from tests.scanpage.conftest import Browser, state, text, visible_html
 from tests.support import factories
-from tests.support.api import somewhere
+from tests.support.api import random_address
 from tests.support.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db
 MARKUP = "</p><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{7*7}}{% now %}"
 
 
-def test_markup_in_names_is_escaped(brand, deliver):
+def test_markup_in_names_is_escaped(brand, deliver_events):
     type(brand).objects.filter(pk=brand.pk).update(name=MARKUP)
     customer = factories.customer(brand, password=PASSWORD)
     factories.campaign(brand, campaign_name=MARKUP)
@@ -27,7 +27,7 @@ def test_markup_in_names_is_escaped(brand, deliver):
 
     pages = [browser.scan(code)]
     response = browser.log_in(pages[0], customer.email, PASSWORD)
-    deliver()
+    deliver_events()
     pages += [browser.get(response["Location"]), browser.get("/s/?account")]
 
     for page in pages:
@@ -129,7 +129,7 @@ def test_session_endpoint_returns_access_tokens_but_no_refresh_token(brand, api)
     for response in (login_response, renewal_response):
         assert refresh_token not in response.content.decode()
         assert response["Cache-Control"] == "no-store"
-        customer_api = api.having(authorization=f"Bearer {response.json()['access']}")
+        customer_api = api.with_headers(authorization=f"Bearer {response.json()['access']}")
         assert customer_api.get("customer/loyalty/points").status_code == 200
     assert post_session(browser, {"act": "log_out"}).json()["access"] == ""
     assert LoginSession.objects.get().revoked_at
@@ -241,7 +241,7 @@ def test_no_path_causes_a_server_error(browser, path):
 )
 @pytest.mark.parametrize("value", ["\x00", "x" * 100_000, "\ud800".encode("utf-16", "surrogatepass").hex(), "-1", "💥"])
 def test_no_form_value_causes_a_server_error(brand, field, value):
-    client = Client(HTTP_HOST=brand.hostnames.get().hostname, REMOTE_ADDR=somewhere())
+    client = Client(HTTP_HOST=brand.hostnames.get().hostname, REMOTE_ADDR=random_address())
     for act in ACTS:
         form_data = {
             "act": act,

@@ -54,9 +54,9 @@ def test_page_asks_for_confirmation_in_each_language(member_browser, brand, lang
     assert '<b data-number="points_awarded">10</b>' in visible_html(page)
 
 
-def test_button_sends_the_mail_and_its_code_releases_the_points(member_browser, brand, customer, deliver):
+def test_button_sends_the_mail_and_its_code_releases_the_points(member_browser, brand, customer, deliver_events):
     page = member_browser.scan(factories.code(brand))
-    deliver()
+    deliver_events()
 
     send_response = member_browser.send(page, "send_confirmation")
     confirmation_page = member_browser.get(send_response["Location"])
@@ -66,7 +66,7 @@ def test_button_sends_the_mail_and_its_code_releases_the_points(member_browser, 
 
     code = confirmations.code_of(EmailConfirmation.objects.get().pk)
     confirmations.confirm(user=customer, brand_id=brand.pk, code=code, at=timezone.now())
-    deliver()
+    deliver_events()
 
     final_page = member_browser.get(re.sub("mail=sent&", "", send_response["Location"]))
     assert '<b data-number="points_awarded">10</b>' in visible_html(final_page)

@@ -50,7 +50,7 @@ def test_page_has_its_own_app_key_beyond_the_limit_of_the_brand(brand, api, brow
     key_text = browser.get("/s/").context["key"]
 
     assert browser.get("/s/").context["key"] == key_text
-    assert api.having(api_key=key_text).post("auth-codes/validate", {"code": "x"}).status_code == 200
+    assert api.with_headers(api_key=key_text).post("auth-codes/validate", {"code": "x"}).status_code == 200
     key = ApiKey.objects.get(of_scan_page=True)
     assert (key.kind, key.prefix) == ("app", key_text[:12])
     api.app()  # the brand may still have two keys of its own

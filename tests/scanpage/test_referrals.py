@@ -61,7 +61,7 @@ def test_wrong_referral_code_is_reported_and_the_form_stays_filled_in(browser, b
 
 
 def test_account_shows_referral_code_and_link_but_no_data_of_friends(brand, member, programme, code):
-    friend, _referral = referrals.referred(member, brand, first_name="Wilhelmina", last_name="Quistgaard")
+    friend, _referral = referrals.referred_friend(member, brand, first_name="Wilhelmina", last_name="Quistgaard")
     page = visible_html(logged_in_browser(brand, member).get("/s/?account"))
 
     assert f"{code[:4]}-{code[4:]}" in page

@@ -18,12 +18,12 @@ from tests.support.fakes import wallets
 pytestmark = pytest.mark.django_db
 
 
-def test_reward_is_redeemed_once_when_the_form_is_submitted_twice(brand, deliver):
+def test_reward_is_redeemed_once_when_the_form_is_submitted_twice(brand, deliver_events):
     customer = customer_with_password(brand)
     browser = logged_in_browser(brand, customer)
     Reward.objects.create(brand=brand, name="A mug", cost=10)
     browser.scan(factories.code(brand))
-    deliver()
+    deliver_events()
     page = browser.send(browser.get("/s/?account"), "redeem")
 
     assert "Redeem A mug? Price in points: 10. Left after that: 0." in visible_html(page)
@@ -117,11 +117,11 @@ def test_qr_code_of_a_redemption_is_visible_only_to_its_member(brand):
     assert valid.code not in picture_path
 
 
-def test_reward_of_a_milestone_can_be_claimed(brand, deliver):
+def test_reward_of_a_milestone_can_be_claimed(brand, deliver_events):
     browser = logged_in_browser(brand, customer_with_password(brand))
     factories.milestone(factories.campaign(brand), 1, reward_name="A facial", auto_claim=False)
     browser.scan(factories.code(brand))
-    deliver()
+    deliver_events()
 
     page = browser.send(browser.get("/s/?account"), "claim")
 

@@ -19,7 +19,7 @@ from tests.support import openapi
 PREFIX = "/api/v1/"
 
 
-def somewhere() -> str:
+def random_address() -> str:
     """An address that no other test calls from, so that rate limits do not count over several tests and runs."""
     return f"fd00:{':'.join(f'{secrets.randbits(16):x}' for _ in range(3))}::1"
 
@@ -30,12 +30,12 @@ class Api:
 
     brand: Brand
     headers: Mapping[str, str] = field(default_factory=dict)
-    address: str = field(default_factory=somewhere)
+    address: str = field(default_factory=random_address)
 
     def guest(self) -> Self:
         return replace(self, headers={})
 
-    def having(self, **headers: str) -> Self:
+    def with_headers(self, **headers: str) -> Self:
         """With more headers; `_` in a name stands for `-`."""
         more = {name.replace("_", "-").lower(): value for name, value in headers.items()}
         return replace(self, headers={**self.headers, **more})
@@ -43,25 +43,25 @@ class Api:
     def without(self, header: str) -> Self:
         return replace(self, headers={name: value for name, value in self.headers.items() if name != header})
 
-    def as_customer(self, user: User, *, of: Brand | None = None) -> Self:
+    def as_customer(self, user: User, *, brand: Brand | None = None) -> Self:
         """With an access token of `user` at the brand, or at another one."""
-        pair = tokens.issue(user=user, brand=of or self.brand, at=timezone.now())
-        return self.having(authorization=f"Bearer {pair.access}")
+        pair = tokens.issue(user=user, brand=brand or self.brand, at=timezone.now())
+        return self.with_headers(authorization=f"Bearer {pair.access}")
 
-    def hub(self, *, of: Brand | None = None) -> Self:
+    def hub(self, *, brand: Brand | None = None) -> Self:
         """With a new hub key of the brand, and its hostname as the origin."""
-        return self._with_new_key(ApiKey.Kind.HUB, of or self.brand)
+        return self._with_new_key(ApiKey.Kind.HUB, brand or self.brand)
 
-    def app(self, *, of: Brand | None = None) -> Self:
+    def app(self, *, brand: Brand | None = None) -> Self:
         """With a new app key of the brand, and its hostname as the origin."""
-        return self._with_new_key(ApiKey.Kind.APP, of or self.brand)
+        return self._with_new_key(ApiKey.Kind.APP, brand or self.brand)
 
     def _with_new_key(self, kind: ApiKey.Kind, brand: Brand) -> Self:
         now = timezone.now()
         for older in ApiKey.objects.filter(brand=brand, kind=kind, name="tests")[1:]:
             api_keys.revoke(key=older, at=now)
         _key, text = api_keys.create(brand=brand, kind=kind, name="tests", at=now, scopes=ApiKey.Scope.values)
-        return self.having(api_key=text, origin=f"https://{brand.hostnames.order_by('hostname')[0].hostname}")
+        return self.with_headers(api_key=text, origin=f"https://{brand.hostnames.order_by('hostname')[0].hostname}")
 
     def get(self, path: str, **query: Any) -> Any:
         return self.call("GET", path, query=query)
@@ -69,7 +69,7 @@ class Api:
     def post(self, path: str, body: Any = None, **headers: str) -> Any:
         """`body` as JSON; bytes as they are."""
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-        return self.having(**headers).call("POST", path, data=data)
+        return self.with_headers(**headers).call("POST", path, data=data)
 
     def call(
         self,
@@ -87,7 +87,7 @@ class Api:
         )
         if response.streaming:
             response = buffered(response)
-        openapi.hold(response, method=method, address=address)
+        openapi.check_response(response, method=method, address=address)
         return response
 
     def credit(self, user: User, code: Any, **headers: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from tests.support.locks import holding
+from tests.support.locks import locked_by_another_session
 
 THREADS = 24
 WAIT_SECONDS = 10
@@ -16,7 +16,7 @@ WAITING_SESSIONS = "SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted"
 BLOCKED_BY_THIS_SESSION = "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
 
 
-def at_once(work: Callable[[Any], Any], items: Sequence[Any], *, threads: int = THREADS) -> list[Any]:
+def run_concurrently(work: Callable[[Any], Any], items: Sequence[Any], *, threads: int = THREADS) -> list[Any]:
     """The results of `work` on each item, in order; an exception is a result. All threads start at the same time."""
     start = Barrier(min(threads, len(items)))
 
@@ -32,14 +32,16 @@ def at_once(work: Callable[[Any], Any], items: Sequence[Any], *, threads: int = 
         return [result for results in pool.map(run_portion, portions) for result in results]
 
 
-def at_once_behind(lock: str, parameters: Sequence[Any], work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+def run_concurrently_behind_lock(
+    lock: str, parameters: Sequence[Any], work: Callable[[Any], Any], items: Sequence[Any]
+) -> list[Any]:
     """Run concurrently; the lock that the statement takes blocks every thread until all of them wait for it.
 
     Each has then done its reads and none has written: the worst case, however busy the machine is.
     """
     with ThreadPoolExecutor(1) as pool:
-        with holding(lock, parameters):
-            future = pool.submit(at_once, work, items, threads=len(items))
+        with locked_by_another_session(lock, parameters):
+            future = pool.submit(run_concurrently, work, items, threads=len(items))
             end = time.monotonic() + WAIT_SECONDS
             with connection.cursor() as cursor:
                 while not future.done() and time.monotonic() < end:
@@ -57,7 +59,7 @@ def _outcome(work: Callable[[Any], Any], item: Any) -> Any:
         return error
 
 
-def while_uncommitted(
+def run_during_transaction(
     first: Callable[[], Any], second: Callable[[], Any], remaining: Callable[[], Any] = lambda: None
 ) -> Any:
     """The result of `second`, or its exception, if it starts when `first` is done but not committed.
@@ -69,7 +71,7 @@ def while_uncommitted(
             first()
             future = start_until_blocked(pool, second)
             remaining()
-        return outcome_of(future)
+        return result_or_error(future)
 
 
 def start_until_blocked(pool: ThreadPoolExecutor, work: Callable[[], Any]) -> Future[Any]:
@@ -92,5 +94,5 @@ def start_until_blocked(pool: ThreadPoolExecutor, work: Callable[[], Any]) -> Fu
     return future
 
 
-def outcome_of(future: Future[Any]) -> Any:
+def result_or_error(future: Future[Any]) -> Any:
     return future.exception(timeout=WAIT_SECONDS) or future.result()

@@ -63,10 +63,10 @@ class Scenario:
     brand: Brand
     customer: User
     code: AuthCode
-    other: Brand
-    stranger: User
+    other_brand: Brand
+    other_customer: User
     guest: Api
-    mine: Api  # the customer's calls
+    customer_api: Api  # the customer's calls
     app: Api
     hub: Api
     bare_hub: Api  # without a user's token, which some endpoints would take for the user in question
@@ -105,7 +105,7 @@ class Scenario:
     ) -> Any:
         """The endpoint's own request, changed by the arguments."""
         endpoint = ENDPOINTS[name]
-        by = (caller or getattr(self, endpoint.caller)).without(without).having(**headers)
+        by = (caller or getattr(self, endpoint.caller)).without(without).with_headers(**headers)
         sent = endpoint.body(self) if body is None else body
         if sent is None and endpoint.file and not method:
             sent, content_type = endpoint.file, "text/csv"
@@ -130,16 +130,16 @@ def make_scenario(api: Api) -> Scenario:
         brand=api.brand,
         customer=customer,
         code=factories.code(api.brand, scan_limit=None),
-        other=other,
-        stranger=factories.customer(other),
+        other_brand=other,
+        other_customer=factories.customer(other),
         guest=api,
-        mine=customer_api,
+        customer_api=customer_api,
         app=customer_api.app(),
-        hub=customer_api.having(**bare_hub.headers),
+        hub=customer_api.with_headers(**bare_hub.headers),
         bare_hub=bare_hub,
         refresh=tokens.issue(user=customer, brand=api.brand, at=timezone.now()).refresh,
         guest_scan=scan(factories.code(api.brand), points_status="guest"),
-        buyer=customer_api.having(idempotency_key="one-wish"),
+        buyer=customer_api.with_headers(idempotency_key="one-wish"),
         reward=factories.reward(api.brand),
         claim=RewardClaim.objects.create(milestone=milestone, user=customer),
         redemption=factories.redemption(customer, factories.reward(api.brand)),
@@ -163,7 +163,7 @@ def make_scenario(api: Api) -> Scenario:
             reason="Glass",
             at=timezone.now(),
         ),
-        event=factories.handed_in(api.brand, customer),
+        event=factories.hub_event(api.brand, customer),
         legal_text=factories.legal_text(api.brand),
         # Begun here, since a request for a code publishes an event.
         registration=confirmations.begin_registration(brand=api.brand, at=timezone.now(), **newcomer_credentials()),
@@ -432,8 +432,8 @@ ENDPOINTS = {
     "register": Endpoint("guest", "POST", "auth/register", newcomer),
     "read_legal_texts": Endpoint("app", "GET", "legal-texts"),
     "confirm_registration": Endpoint("guest", "POST", "auth/register/confirm", mailed_code),
-    "send_email_verification": Endpoint("mine", "POST", "auth/email/verification"),
-    "confirm_email": Endpoint("mine", "POST", "auth/email/verification/confirm", own_code),
+    "send_email_verification": Endpoint("customer_api", "POST", "auth/email/verification"),
+    "confirm_email": Endpoint("customer_api", "POST", "auth/email/verification/confirm", own_code),
     "forgot_password": Endpoint(
         "guest", "POST", "auth/password/forgot", lambda w: {"email": w.customer.email} | at_brand(w)
     ),
@@ -444,37 +444,39 @@ ENDPOINTS = {
     "credit_action (profile)": Endpoint("hub", "POST", CAMPAIGN_EVENT, profile_action),
     "credit_action (login)": Endpoint("hub", "POST", CAMPAIGN_EVENT, login_action),
     "ingest_event": Endpoint("bare_hub", "POST", "events", envelope),
-    "verify_product": Endpoint("mine", "POST", "verify/product/{code}", lambda w: scan_body(w)["location"]),
+    "verify_product": Endpoint("customer_api", "POST", "verify/product/{code}", lambda w: scan_body(w)["location"]),
     "scan_code": Endpoint("guest", "POST", "auth-codes/scan", scan_body),
     "scan_code (hub)": Endpoint("bare_hub", "POST", "auth-codes/scan", lambda w: scan_body(w) | for_customer(w)),
     "validate_code": Endpoint(
         "bare_hub", "POST", "auth-codes/validate", lambda w: {"code": str(w.code)} | for_customer(w)
     ),
     "read_scan": Endpoint("guest", "GET", "scans/{scan}"),
-    "adopt_scan": Endpoint("mine", "POST", "scans/{guest_scan}/adopt", proof),
+    "adopt_scan": Endpoint("customer_api", "POST", "scans/{guest_scan}/adopt", proof),
     "place_scan": Endpoint("guest", "POST", "scans/{guest_scan}/place", lambda w: PLACE | proof(w)),
-    "read_points": Endpoint("mine", "GET", "customer/loyalty/points"),
-    "list_transactions": Endpoint("mine", "GET", "customer/loyalty/transactions"),
-    "register_device": Endpoint("mine", "PUT", "customer/devices", lambda _w: {"token": "a:b", "platform": "ios"}),
-    "read_profile": Endpoint("mine", "GET", "customer/profile"),
-    "read_consents": Endpoint("mine", "GET", "customer/consents"),
-    "give_consent": Endpoint("mine", "POST", "customer/consents", lambda w: {"legal_texts": [w.legal_text.pk]}),
+    "read_points": Endpoint("customer_api", "GET", "customer/loyalty/points"),
+    "list_transactions": Endpoint("customer_api", "GET", "customer/loyalty/transactions"),
+    "register_device": Endpoint(
+        "customer_api", "PUT", "customer/devices", lambda _w: {"token": "a:b", "platform": "ios"}
+    ),
+    "read_profile": Endpoint("customer_api", "GET", "customer/profile"),
+    "read_consents": Endpoint("customer_api", "GET", "customer/consents"),
+    "give_consent": Endpoint("customer_api", "POST", "customer/consents", lambda w: {"legal_texts": [w.legal_text.pk]}),
     "change_profile": Endpoint(
-        "mine",
+        "customer_api",
         "PATCH",
         "customer/profile",
         lambda _w: {"first_name": "Ada", "notifications": {"points": {"email": True}}},
     ),
-    "erase_me": Endpoint("mine", "DELETE", "customer", lambda _w: {"password": PASSWORD}),
-    "list_campaigns": Endpoint("mine", "GET", "customer/loyalty/campaigns"),
-    "list_rewards": Endpoint("mine", "GET", "customer/loyalty/rewards"),
-    "list_wallets": Endpoint("mine", "GET", "customer/wallet"),
-    "read_apple_pass": Endpoint("mine", "GET", "customer/wallet/apple"),
-    "read_google_pass": Endpoint("mine", "GET", "customer/wallet/google"),
+    "erase_me": Endpoint("customer_api", "DELETE", "customer", lambda _w: {"password": PASSWORD}),
+    "list_campaigns": Endpoint("customer_api", "GET", "customer/loyalty/campaigns"),
+    "list_rewards": Endpoint("customer_api", "GET", "customer/loyalty/rewards"),
+    "list_wallets": Endpoint("customer_api", "GET", "customer/wallet"),
+    "read_apple_pass": Endpoint("customer_api", "GET", "customer/wallet/apple"),
+    "read_google_pass": Endpoint("customer_api", "GET", "customer/wallet/google"),
     "redeem_reward": Endpoint("buyer", "POST", "customer/loyalty/rewards/{reward}/redeem"),
-    "claim_reward": Endpoint("mine", "POST", "customer/loyalty/milestones/{milestone}/claim"),
-    "claim_reward_by_old_path": Endpoint("mine", "POST", "customer/loyalty/rewards/{milestone}/claim"),
-    "undo_redemption": Endpoint("mine", "POST", "customer/loyalty/redemptions/{redemption}/undo"),
+    "claim_reward": Endpoint("customer_api", "POST", "customer/loyalty/milestones/{milestone}/claim"),
+    "claim_reward_by_old_path": Endpoint("customer_api", "POST", "customer/loyalty/rewards/{milestone}/claim"),
+    "undo_redemption": Endpoint("customer_api", "POST", "customer/loyalty/redemptions/{redemption}/undo"),
     "enrol_member": Endpoint("bare_hub", "POST", "members", lambda w: {"user_id": w.customer.pk}),
     "correct_member": Endpoint(
         "bare_hub",
@@ -488,10 +490,10 @@ ENDPOINTS = {
         },
     ),
     "change_email": Endpoint(
-        "mine", "POST", "auth/email/change", lambda _w: {"email": f"{uuid.uuid4().hex}@example.com"}
+        "customer_api", "POST", "auth/email/change", lambda _w: {"email": f"{uuid.uuid4().hex}@example.com"}
     ),
     "report_fake": Endpoint("bare_hub", "POST", "fake-reports", lambda w: {"code": str(w.code), "place": "A stall"}),
-    "list_redemptions": Endpoint("mine", "GET", "customer/loyalty/redemptions"),
+    "list_redemptions": Endpoint("customer_api", "GET", "customer/loyalty/redemptions"),
     "check_redemption": Endpoint("bare_hub", "POST", "redemptions/check", lambda w: {"code": w.redemption.code}),
     "use_redemption": Endpoint("bare_hub", "POST", "redemptions/use", lambda w: {"code": w.redemption.code}),
     "list_code_scans": Endpoint("bare_hub", "GET", "auth-codes/{code}/scans"),
@@ -523,11 +525,14 @@ ENDPOINTS = {
         "customer/loyalty/transfers",
         lambda w: {"receiver": numbers.barcode(w.friend), "points": 5},
     ),
-    "read_referral": Endpoint("mine", "GET", "customer/loyalty/referral"),
+    "read_referral": Endpoint("customer_api", "GET", "customer/loyalty/referral"),
     "give_referral_code": Endpoint(
-        "mine", "POST", "customer/loyalty/referral", lambda w: {"code": referrals.code_of_earlier_member(w.friend)}
+        "customer_api",
+        "POST",
+        "customer/loyalty/referral",
+        lambda w: {"code": referrals.code_of_earlier_member(w.friend)},
     ),
-    "read_number": Endpoint("mine", "GET", "customer/loyalty/number"),
+    "read_number": Endpoint("customer_api", "GET", "customer/loyalty/number"),
     "list_event_kinds": Endpoint("bare_hub", "GET", "brand/event-kinds"),
     "read_event_kind": Endpoint("bare_hub", "GET", "brand/event-kinds/{event_kind}"),
     "list_segments": Endpoint("bare_hub", "GET", "brand/segments"),
@@ -647,7 +652,7 @@ def row_counts() -> dict[str, Any]:
 
 
 def assert_rejected(
-    expected: tuple[int, str], call: Callable[..., Any], *arguments: Any, but: Any = None, **named: Any
+    expected: tuple[int, str], call: Callable[..., Any], *arguments: Any, except_for: Any = None, **named: Any
 ) -> Any:
     """`call` is answered with `expected` (status, error) in the envelope, and writes no rows `but` these numbers."""
     before = row_counts()
@@ -657,7 +662,7 @@ def assert_rejected(
     assert error(response) == expected
     assert response["Content-Type"] == "application/json"
     assert response.json()["success"] is False
-    assert row_counts() == {**before, **{name: before[name] + count for name, count in (but or {}).items()}}
+    assert row_counts() == {**before, **{name: before[name] + count for name, count in (except_for or {}).items()}}
     return response
 
 

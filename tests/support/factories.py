@@ -175,7 +175,7 @@ def replay(brand: Brand, **fields: Any) -> Replay:
     )
 
 
-def handed_in(brand: Brand, customer: User) -> Event:
+def hub_event(brand: Brand, customer: User) -> Event:
     """An event of a kind of the brand, as a hub sends it."""
     return Event.objects.create(
         brand=brand,

@@ -40,7 +40,7 @@ def confirm(user: User, label: str, ticket: str) -> Any:
     return browser(user).post(address(label, "import_confirm"), {"ticket": ticket})
 
 
-def imported(user: User, label: str, brand: Brand, content: str | bytes) -> Any:
+def import_file(user: User, label: str, brand: Brand, content: str | bytes) -> Any:
     return confirm(user, label, ticket_of(preview(user, label, brand, content)))
 
 
@@ -48,7 +48,7 @@ def counts(page: Any) -> dict[str, int]:
     return {str(label): number for label, number in page.context_data["counts"] if number}
 
 
-def faults(page: Any) -> dict[int, str]:
+def line_errors(page: Any) -> dict[int, str]:
     """The errors in the preview, by line."""
     return {row.line: row.problem for row in page.context_data["faulty"]}
 
@@ -60,7 +60,7 @@ def problem(answer: Any) -> str:
     return " ".join(str(each) for errors in answer.context_data["form"].errors.values() for each in errors)
 
 
-def exported(user: User, label: str, brand: Brand, *, format: str = "csv", query: str = "") -> bytes:  # noqa: A002
+def export_file(user: User, label: str, brand: Brand, *, format: str = "csv", query: str = "") -> bytes:  # noqa: A002
     form_data = {"brand": brand.pk, "format": format}
     answer = browser(user).post(address(label, "import_export") + query, form_data)
     assert answer["Content-Disposition"].startswith("attachment"), text(answer)

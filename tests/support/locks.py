@@ -8,7 +8,7 @@ from django.db import connection
 
 
 @contextmanager
-def holding(statement: str, parameters: Any = ()) -> Iterator[None]:
+def locked_by_another_session(statement: str, parameters: Any = ()) -> Iterator[None]:
     """Until the end of the block, another session holds the locks that the statement takes."""
     other_session = connection.copy()
     try:
@@ -21,7 +21,7 @@ def holding(statement: str, parameters: Any = ()) -> Iterator[None]:
 
 
 @contextmanager
-def impatient() -> Iterator[None]:
+def short_lock_timeout() -> Iterator[None]:
     """This session has a lock timeout, as those of the web have, but a shorter one."""
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = 20")

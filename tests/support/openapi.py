@@ -14,7 +14,7 @@ GENERATOR: Any = SchemaGenerator  # without types
 ENVELOPE = {"success", "error", "message", "request_id", "details"}
 
 
-def made() -> dict[str, Any]:
+def generate() -> dict[str, Any]:
     """The description as the code generates it now."""
     generated: dict[str, Any] = json.loads(json.dumps(GENERATOR().get_schema(request=None, public=True)))
     return generated
@@ -22,7 +22,7 @@ def made() -> dict[str, Any]:
 
 @cache
 def description() -> dict[str, Any]:
-    return made()
+    return generate()
 
 
 @cache
@@ -65,7 +65,7 @@ def operation(name: str) -> dict[str, Any]:
     )
 
 
-def hold(response: HttpResponse, *, method: str, address: str) -> None:
+def check_response(response: HttpResponse, *, method: str, address: str) -> None:
     """Fail unless the description has this answer."""
     assert response["X-Request-ID"]
     described = operation_at(method, address)

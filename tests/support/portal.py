@@ -117,7 +117,7 @@ KINDS_OF_PAGES = [
 ]
 
 
-def of_a_row(label: str) -> list[str]:
+def row_action_names(label: str) -> list[str]:
     """The actions of a model admin on one row by its id, its own and Django's, as names in addresses."""
     admin_page = page(label)
     prefix = f"{admin_page.opts.app_label}_{admin_page.opts.model_name}_"
@@ -141,7 +141,7 @@ def browser(user: User) -> Client:
 
 
 @contextmanager
-def unrendered() -> Iterator[None]:
+def without_rendering() -> Iterator[None]:
     """Pages are not rendered to HTML, for tests that send hundreds of requests and read `response.context_data`."""
     with mock.patch.object(SimpleTemplateResponse, "rendered_content", ""):
         yield
@@ -213,7 +213,7 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
     webhook = WebhookEndpoint.objects.create(
         brand=brand, url=f"https://{marker}.example.net/", secret=f"whsec_{marker}", types=["points.earned"]
     )
-    run = printed(batch, by=colleague)
+    run = print_run_of(batch, by=colleague)
     saved = SavedList.objects.create(
         brand=brand, owner=colleague, name=f"{marker} list", model_label="authcodes.authcode", is_shared=True
     )
@@ -395,7 +395,7 @@ def notifications(brand: Brand, customer: User, marker: str) -> dict[str, Model]
     }
 
 
-def printed(batch: Any, *, by: User | None = None, **request_fields: Any) -> PrintRun:
+def print_run_of(batch: Any, *, by: User | None = None, **request_fields: Any) -> PrintRun:
     """A requested print run of a whole batch; its job has not run."""
     return runs.start(
         selection=selection.of_range(full_range(batch)), print_request=PrintRequest(**request_fields), by=by

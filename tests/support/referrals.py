@@ -38,7 +38,7 @@ def refer(member: User, friend: User, brand: Brand) -> Referral:
     return referrals.begin(brand_id=brand.pk, user_id=friend.pk, code=code_of(member, brand), at=timezone.now())
 
 
-def referred(member: User, brand: Brand, **fields: Any) -> tuple[User, Referral]:
+def referred_friend(member: User, brand: Brand, **fields: Any) -> tuple[User, Referral]:
     """A new friend of the member, and their pending referral."""
     friend = factories.customer(brand, **fields)
     return friend, refer(member, friend, brand)
@@ -61,7 +61,7 @@ def balance(customer: User, brand: Brand) -> Decimal:
     return points
 
 
-def contradictions() -> list[tuple[str, str]]:
+def inconsistencies() -> list[tuple[str, str]]:
     """The differences that the checks report, read in the test's own transaction. Entries of tests have no event."""
     result = []
     with connection.cursor() as cursor:

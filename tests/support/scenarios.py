@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support import factories
-from tests.support.api import Api, somewhere
+from tests.support.api import Api, random_address
 from tests.support.endpoints import Scenario, make_scenario
 from tests.support.machinery.log_watch import LogWatch
 from tests.support.machinery.module_rows import shared_rows
@@ -27,7 +27,7 @@ def scenarios(django_db_setup: None, django_db_blocker: Any, log_watch: LogWatch
 @pytest.fixture
 def scenario(scenarios: Callable[[], Scenario], db: None, no_limits: None) -> Scenario:
     """A copy whose callers have their own address, so that rate limits do not count over several tests."""
-    copied, address = scenarios(), somewhere()
+    copied, address = scenarios(), random_address()
     callers = {each.name: getattr(copied, each.name) for each in fields(copied)}
     moved: dict[str, Any] = {
         name: replace(api, address=address) for name, api in callers.items() if isinstance(api, Api)

@@ -49,7 +49,7 @@ def return_payload(order_id: str = "A-1", return_id: str | None = None, **fields
     return {"type": "order-return", "order": {"orderId": order_id}, **named, **fields}
 
 
-def give_back(
+def return_order(
     brand: Brand, customer: User, order_id: str = "A-1", return_id: str | None = None, **fields: Any
 ) -> Event:
     return report(brand, customer, "order-returned", return_payload(order_id, return_id, **fields))
@@ -63,7 +63,7 @@ def deliver(brand: Brand, customer: User, order_id: str = "A-1") -> Event:
     return report(brand, customer, "order-delivered", {"type": "order-delivery", "order": {"orderId": order_id}})
 
 
-def contradictions() -> list[Any]:
+def inconsistencies() -> list[Any]:
     """The differences that `check_ledger` would report, read in the test's own transaction."""
     differences = []
     with connection.cursor() as cursor:
@@ -73,19 +73,19 @@ def contradictions() -> list[Any]:
     return differences
 
 
-def held_by(brand: Brand, customer: User) -> UserPoints:
+def checked_account(brand: Brand, customer: User) -> UserPoints:
     """The member's account, after a check that the ledger adds up."""
-    assert contradictions() == []
+    assert inconsistencies() == []
     return factories.account(customer, brand)
 
 
-def numbers(brand: Brand, customer: User) -> tuple[Any, Any, Any]:
+def point_totals(brand: Brand, customer: User) -> tuple[Any, Any, Any]:
     """The balance, the pending points and the owed points."""
-    account = held_by(brand, customer)
+    account = checked_account(brand, customer)
     return account.points, account.points_pending, account.points_owed
 
 
-def lines() -> list[tuple[str, str, Any]]:
+def ledger_entries() -> list[tuple[str, str, Any]]:
     """The ledger entries: reason, its id and the points."""
     rows = LoyaltyTransaction.objects.order_by("pk")
     return [(row.reason, row.reason_id, row.amount) for row in rows]

@@ -8,7 +8,7 @@ from core.db.statements import Command, Query
 Statement = TypeVar("Statement", Command, Query)  # type: ignore[type-arg]
 
 
-def altered(statement: Statement, *changes: tuple[str, str]) -> Statement:
+def with_replacements(statement: Statement, *changes: tuple[str, str]) -> Statement:
     """The statement with each old text, which it must contain, replaced by the new one."""
     changed = copy(statement)
     for old, new in changes:

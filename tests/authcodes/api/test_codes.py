@@ -28,10 +28,10 @@ def scan_as(customer, code, **fields):
     return scan.scan(scanned=str(code), context=context)
 
 
-def test_scans_of_a_code_are_listed(hub, brand, customer, deliver):
+def test_scans_of_a_code_are_listed(hub, brand, customer, deliver_events):
     code = factories.code(brand, scan_limit=None)
     scan_as(customer, code, place=ScanLocation(46.9, 7.4, "Bern, Canton of Bern"))
-    deliver()
+    deliver_events()
 
     response = hub.get(f"auth-codes/{code}/scans")
 
@@ -165,7 +165,7 @@ def test_staff_token_of_one_brand_does_not_read_the_users_other_brand(api, brand
     for owned in (brand, other):
         StaffRole.objects.create(user=member, brand=owned, role="owner")
 
-    response = api.as_customer(member, of=other).get(f"auth-codes/{factories.code(brand)}/scans")
+    response = api.as_customer(member, brand=other).get(f"auth-codes/{factories.code(brand)}/scans")
 
     assert response.status_code == 404
 

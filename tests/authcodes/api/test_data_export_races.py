@@ -21,7 +21,7 @@ from jobs import runner
 from jobs.models import Job
 from loyalty.members import erasure
 from tests.support import factories
-from tests.support.concurrency import outcome_of, start_until_blocked, while_uncommitted
+from tests.support.concurrency import result_or_error, run_during_transaction, start_until_blocked
 from tests.support.live_stack import ROOT, database_url
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -78,7 +78,7 @@ def without_constraint():
 
 def start_twice_concurrently(brand, customer):
     started = []
-    second = while_uncommitted(lambda: started.append(start(brand, customer)), lambda: start(brand, customer))
+    second = run_during_transaction(lambda: started.append(start(brand, customer)), lambda: start(brand, customer))
     return started[0], second
 
 
@@ -96,7 +96,9 @@ def test_control_without_the_constraint_there_are_two_exports(brand, customer):
 
 
 def test_request_during_the_erasure_starts_no_export(brand, customer):
-    outcome = while_uncommitted(lambda: erase_customer(customer, brand), lambda: start_as_in_a_request(brand, customer))
+    outcome = run_during_transaction(
+        lambda: erase_customer(customer, brand), lambda: start_as_in_a_request(brand, customer)
+    )
 
     assert isinstance(outcome, TokenInvalid)
     assert not Job.objects.exists()
@@ -105,7 +107,9 @@ def test_request_during_the_erasure_starts_no_export(brand, customer):
 def test_control_without_the_lock_an_export_starts_after_the_erasure(brand, customer, monkeypatch):
     monkeypatch.setattr(users, "lock_user", lambda *, user_id: User.objects.get(pk=user_id))
 
-    outcome = while_uncommitted(lambda: erase_customer(customer, brand), lambda: start_as_in_a_request(brand, customer))
+    outcome = run_during_transaction(
+        lambda: erase_customer(customer, brand), lambda: start_as_in_a_request(brand, customer)
+    )
 
     assert outcome == Job.objects.get()
 
@@ -115,7 +119,7 @@ def export(user_id, brand_id):
     brand = erasures.pop()
     yield {"before": True}
     with ThreadPoolExecutor(1) as pool:
-        outcome_of(start_until_blocked(pool, lambda: erase_customer(User.objects.get(pk=user_id), brand)))
+        result_or_error(start_until_blocked(pool, lambda: erase_customer(User.objects.get(pk=user_id), brand)))
     yield {"after": True}
 
 

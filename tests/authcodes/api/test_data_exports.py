@@ -69,13 +69,13 @@ def start(brand, customer, by=None):
         return data_exports.start(brand=brand, customer=customer, by=by, at=timezone.now())
 
 
-def test_export_has_all_data_that_the_brand_stores_of_the_customer(api, brand, customer, deliver):
+def test_export_has_all_data_that_the_brand_stores_of_the_customer(api, brand, customer, deliver_events):
     customer_api = api.as_customer(customer)
     webhook_endpoints.create(brand=brand, url="https://shop.example/hook", types=["code.scanned"], at=timezone.now())
     factories.points(customer, brand, 30)
     factories.redemption(customer, factories.reward(brand, name="A mug"))
     customer_api.verify(factories.code(brand), latitude=46.9, longitude=7.4)
-    deliver()
+    deliver_events()
     worker.drain_slow(lane="announce")
 
     assert request_export(customer_api)["status"] == "queued"
@@ -104,7 +104,7 @@ def test_export_has_no_data_of_other_customers_or_brands(api, brand, customer):
     state = run_export(customer_api, customer)
 
     assert b"secret" not in download(customer_api, state).content
-    assert api.as_customer(customer, of=other).get("customer/data-export").status_code == 404
+    assert api.as_customer(customer, brand=other).get("customer/data-export").status_code == 404
 
 
 def test_repeated_request_starts_no_second_export_while_one_is_queued(api, brand, customer):
@@ -136,9 +136,9 @@ class TestDownloadLink:
         return run_export(api.as_customer(customer), customer)
 
     def test_is_valid_only_for_its_customer(self, api, brand, customer, state):
-        assert download(api.having(), state).status_code == 401
+        assert download(api.with_headers(), state).status_code == 401
         assert download(api.as_customer(factories.customer(brand)), state).status_code == 404
-        assert download(api.as_customer(customer, of=factories.brand()), state).status_code == 404
+        assert download(api.as_customer(customer, brand=factories.brand()), state).status_code == 404
 
     def test_is_invalid_once_changed(self, api, customer, state):
         state["download_url"] += "x"

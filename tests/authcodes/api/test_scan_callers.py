@@ -7,7 +7,7 @@ import pytest
 from authcodes.models.scans import Scan
 from tests.authcodes.api.conftest import scan, validate
 from tests.support import factories
-from tests.support.api import error, somewhere
+from tests.support.api import error, random_address
 
 # --- Callers ---------------------------------------------------------------------------------------------------------
 
@@ -17,9 +17,9 @@ def test_verify_needs_a_customers_token(api, brand):
     assert not Scan.objects.exists()
 
 
-def test_hub_scans_for_its_customers(api, brand, customer, deliver):
+def test_hub_scans_for_its_customers(api, brand, customer, deliver_events):
     body = scan(api.hub(), factories.code(brand), customer_id=str(customer.pk)).json()
-    deliver()
+    deliver_events()
 
     assert body["points_status"] == "pending"
     assert factories.account(customer, brand).points == 10
@@ -53,7 +53,7 @@ def test_customer_id_sent_by_a_guest_is_ignored(api, brand, customer, caller):
 
 
 def test_token_and_key_must_be_of_the_same_brand(customer_api, brand):
-    response = customer_api.hub(of=factories.brand()).verify(factories.code(brand))
+    response = customer_api.hub(brand=factories.brand()).verify(factories.code(brand))
 
     assert error(response) == (403, "BRAND_MISMATCH")
 
@@ -89,7 +89,7 @@ def test_limit_of_unknown_codes_holds_for_all_accounts_of_an_address(api, brand,
 
     assert [answer.status_code for answer in answers] == [400, 400, 400, 429]
     assert error(customers[3].verify(factories.code(brand))) == (429, "RATE_LIMITED")
-    assert replace(customers[3], address=somewhere()).verify(factories.code(brand)).status_code == 200
+    assert replace(customers[3], address=random_address()).verify(factories.code(brand)).status_code == 200
     assert scan(api.hub(), factories.code(brand)).status_code == 200
 
 

@@ -23,9 +23,9 @@ def test_scan_repeated_with_its_key_gets_an_identical_answer(api, customer_api, 
         api.as_customer(factories.customer(brand)).verify(code)
     if reason == "recalled":
         recall(code)
-    first = customer_api.having(idempotency_key="k1").verify(code)
+    first = customer_api.with_headers(idempotency_key="k1").verify(code)
 
-    again = customer_api.having(idempotency_key="k1").verify(code)
+    again = customer_api.with_headers(idempotency_key="k1").verify(code)
 
     assert first.json()["reason"] == reason
     assert again.content == first.content
@@ -34,7 +34,7 @@ def test_scan_repeated_with_its_key_gets_an_identical_answer(api, customer_api, 
 
 @pytest.mark.parametrize("is_customer", [True, False], ids=["customer", "guest"])
 def test_repeated_scan_reports_a_recall_that_began_since(api, customer_api, brand, is_customer):
-    app, code = (customer_api if is_customer else api).having(idempotency_key="k1"), factories.code(brand)
+    app, code = (customer_api if is_customer else api).with_headers(idempotency_key="k1"), factories.code(brand)
     assert scan(app, code).json()["reason"] == "accepted"
     recall_ = recall(code)
 
@@ -48,7 +48,7 @@ def test_repeated_scan_reports_a_recall_that_began_since(api, customer_api, bran
 
 
 def test_repeated_scan_is_evaluated_again_once_its_recall_is_withdrawn(customer_api, brand):
-    app, code = customer_api.having(idempotency_key="k1"), factories.code(brand)
+    app, code = customer_api.with_headers(idempotency_key="k1"), factories.code(brand)
     recall_ = recall(code)
     assert scan(app, code).json()["reason"] == "recalled"
     recalls.withdraw_recall(recall=recall_, reason="Safe", at=timezone.now(), by=staff(brand))
@@ -60,9 +60,9 @@ def test_repeated_scan_is_evaluated_again_once_its_recall_is_withdrawn(customer_
 
 
 def test_key_of_one_scan_is_rejected_for_another(customer_api, brand):
-    scan(customer_api.having(idempotency_key="k1"), factories.code(brand))
+    scan(customer_api.with_headers(idempotency_key="k1"), factories.code(brand))
 
-    assert error(scan(customer_api.having(idempotency_key="k1"), factories.code(brand))) == (
+    assert error(scan(customer_api.with_headers(idempotency_key="k1"), factories.code(brand))) == (
         422,
         "IDEMPOTENCY_KEY_REUSED",
     )
@@ -70,7 +70,7 @@ def test_key_of_one_scan_is_rejected_for_another(customer_api, brand):
 
 
 def test_scan_with_a_location_added_later_can_be_repeated_with_its_key(customer_api, brand):
-    code, keyed = factories.code(brand), customer_api.having(idempotency_key="k1")
+    code, keyed = factories.code(brand), customer_api.with_headers(idempotency_key="k1")
     first = scan(keyed, code)
     customer_api.post(f"scans/{first.json()['scan_id']}/place", {"latitude": 48.8566, "longitude": 2.3522})
 
@@ -83,7 +83,7 @@ def test_equal_keys_of_two_guests_are_independent(api, brand):
     code = factories.code(brand, scan_limit=None)
     other_guest = type(api)(brand)
 
-    answers = [scan(guest.having(idempotency_key="k1"), code).json() for guest in (api, other_guest)]
+    answers = [scan(guest.with_headers(idempotency_key="k1"), code).json() for guest in (api, other_guest)]
 
     assert [answer["scan_count"] for answer in answers] == [1, 2]
 
@@ -91,11 +91,11 @@ def test_equal_keys_of_two_guests_are_independent(api, brand):
 # --- The result of a scan --------------------------------------------------------------------------------------------
 
 
-def test_scan_is_pending_and_then_awarded(customer_api, brand, deliver):
+def test_scan_is_pending_and_then_awarded(customer_api, brand, deliver_events):
     place = {"city": "Bern", "region": "Canton of Bern"}
     scan_id = customer_api.hub().verify(factories.code(brand), **place).json()["scan_id"]
     before = customer_api.get(f"scans/{scan_id}").json()
-    deliver()
+    deliver_events()
 
     after = customer_api.get(f"scans/{scan_id}").json()
 
@@ -154,8 +154,8 @@ def test_scan_is_not_found_for_other_callers(api, customer_api, brand, customer)
         api,
         api.app(),
         api.as_customer(factories.customer(brand)),
-        api.hub(of=other),
-        api.as_customer(other_staff, of=other),
+        api.hub(brand=other),
+        api.as_customer(other_staff, brand=other),
     ]
 
     assert [error(reader.get(f"scans/{scan_id}")) for reader in readers] == [(404, "NOT_FOUND")] * 5

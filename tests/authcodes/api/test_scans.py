@@ -14,7 +14,7 @@ from loyalty.models.accounts import UserPoints
 from tests.authcodes.api.conftest import INVALID_REASONS, invalid_code, recall, scan
 from tests.support import factories
 from tests.support.api import error
-from tests.support.locks import holding, impatient
+from tests.support.locks import locked_by_another_session, short_lock_timeout
 
 LOCK_CODE = "SELECT 1 FROM authcodes_authcode WHERE id = %s FOR UPDATE"
 
@@ -23,7 +23,7 @@ LOCK_CODE = "SELECT 1 FROM authcodes_authcode WHERE id = %s FOR UPDATE"
 def test_scan_of_a_locked_code_is_rejected_with_retry_after(customer_api, brand):
     code = factories.code(brand)
 
-    with holding(LOCK_CODE, [code.pk]), impatient():
+    with locked_by_another_session(LOCK_CODE, [code.pk]), short_lock_timeout():
         response = scan(customer_api, code)
 
     assert error(response) == (503, "UNAVAILABLE")
@@ -64,13 +64,13 @@ def test_guest_sees_the_points_available_after_login(api, brand):
     assert body["message"] == "Genuine product. Log in to earn points."
 
 
-def test_second_scan_by_the_same_customer_counts_but_earns_no_points(customer_api, brand, customer, deliver):
+def test_second_scan_by_the_same_customer_counts_but_earns_no_points(customer_api, brand, customer, deliver_events):
     code = factories.code(brand, scan_limit=None)
     customer_api.verify(code)
-    deliver()
+    deliver_events()
 
     body = customer_api.verify(code).json()
-    deliver()
+    deliver_events()
 
     assert (body["status"], body["points_status"], body["points_awarded"]) == ("success", "already_claimed", 0)
     assert (body["scan_count"], body["first_scan"]) == (2, False)

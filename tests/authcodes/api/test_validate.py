@@ -85,9 +85,9 @@ def test_used_up_or_recalled_code_is_not_valid_but_shows_its_product(api, brand,
     assert (body["scan_count"], body["first_scan"]) == (1, False)
 
 
-def test_validate_shows_no_points_for_a_code_already_claimed(customer_api, brand, deliver):
+def test_validate_shows_no_points_for_a_code_already_claimed(customer_api, brand, deliver_events):
     code = factories.code(brand, scan_limit=None)
     customer_api.verify(code)
-    deliver()
+    deliver_events()
 
     assert validate(customer_api, code).json()["points_awarded"] == 0

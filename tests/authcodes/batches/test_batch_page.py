@@ -18,7 +18,7 @@ from jobs.models import Job
 from tests.authcodes.batches.batch_pages import page, stage
 from tests.support import factories
 from tests.support.portal import address, browser, links, staff, text
-from tests.support.portal import printed as print_run
+from tests.support.portal import print_run_of as print_run
 
 pytestmark = pytest.mark.django_db
 

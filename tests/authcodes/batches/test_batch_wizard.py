@@ -11,7 +11,7 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from jobs.models import Job
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.portal import address, browser, errors, form_of, staff, text
 
 pytestmark = pytest.mark.django_db
@@ -190,7 +190,9 @@ def test_same_batch_by_another_user_or_later_is_rejected(client, brand):
 def test_concurrent_equal_requests_create_one_batch(brand):
     user = staff(brand)
 
-    answers = at_once(lambda _number: browser(user).post(address(*ADD), form_data(brand)).status_code, range(4))
+    answers = run_concurrently(
+        lambda _number: browser(user).post(address(*ADD), form_data(brand)).status_code, range(4)
+    )
 
     assert set(answers) == {302}
     assert (BatchRange.objects.count(), AuthCode.objects.count()) == (1, 25)

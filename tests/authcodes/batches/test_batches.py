@@ -14,7 +14,7 @@ from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 
 
 def create(brand, **settings):
@@ -143,7 +143,7 @@ def test_expiration_date_ends_at_midnight_in_the_brands_time_zone(db, time_zone_
 def test_only_one_of_concurrent_overlapping_batches_is_created():
     brand = factories.brand()
 
-    results = at_once(lambda number: create(brand, range_name=f"Range {number}"), range(12))
+    results = run_concurrently(lambda number: create(brand, range_name=f"Range {number}"), range(12))
 
     assert [type(result) for result in results].count(BatchRange) == 1
 
@@ -162,7 +162,7 @@ def test_control_without_the_lock_several_overlapping_batches_are_created(monkey
     monkeypatch.setattr(batches, "check_overlap", check_then_wait)
     monkeypatch.setattr(prefixes, "take_turn", lambda _brand: None)
 
-    results = at_once(lambda number: create(brand, range_name=f"Range {number}"), range(12))
+    results = run_concurrently(lambda number: create(brand, range_name=f"Range {number}"), range(12))
 
     assert [type(result) for result in results].count(BatchRange) > 1
 

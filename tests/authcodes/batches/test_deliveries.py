@@ -22,7 +22,7 @@ from authcodes.models.codes import AuthCode
 from brands.models.audit import AuditLogEntry
 from tests.authcodes.batches.batch_pages import deliver, page, stage, undo
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.portal import address, browser, staff, text
 
 pytestmark = pytest.mark.django_db
@@ -170,7 +170,7 @@ def test_codes_without_numbers_can_only_be_delivered_as_a_whole_batch(brand):
 
 @pytest.mark.django_db(transaction=True)
 def test_concurrent_equal_deliveries_are_recorded_once(batch):
-    counts = at_once(lambda _number: deliver(batch, 101, 110), range(8))
+    counts = run_concurrently(lambda _number: deliver(batch, 101, 110), range(8))
 
     assert sorted(counts) == [0] * 7 + [10]
     assert batch.changes.filter(kind="delivered").count() == 1
@@ -187,7 +187,7 @@ def test_control_without_the_batch_lock_a_delivery_is_recorded_repeatedly(batch,
     monkeypatch.setattr("django.db.models.query.QuerySet.select_for_update", lambda rows, **_options: rows)
     monkeypatch.setattr(deliveries, "inside", wait_then_compare)
 
-    counts = at_once(lambda _number: deliver(batch, 101, 110), range(4))
+    counts = run_concurrently(lambda _number: deliver(batch, 101, 110), range(4))
 
     assert counts == [10] * 4
     assert batch.changes.filter(kind="delivered").count() == 4

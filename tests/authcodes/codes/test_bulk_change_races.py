@@ -11,8 +11,8 @@ from authcodes.codes.ranges import resolve_range
 from authcodes.models.scans import Scan
 from tests.authcodes.codes.conftest import assign, scan
 from tests.support import factories
-from tests.support.concurrency import at_once
-from tests.support.statements import altered
+from tests.support.concurrency import run_concurrently
+from tests.support.statements import with_replacements
 
 COMPETITORS = 8
 
@@ -30,7 +30,7 @@ def run_competing_assignments():
         barrier.wait()
         return bulk_changes.change(codes=codes, requested=request, by=None, at=timezone.now())
 
-    results = at_once(assign_to, products)
+    results = run_concurrently(assign_to, products)
     return results, set(batch.codes.values_list("product", flat=True)), batch
 
 
@@ -46,7 +46,7 @@ def test_only_one_of_several_competing_assignments_succeeds():
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_condition_every_assignment_reports_success(monkeypatch):
     condition = "AND (product_id IS NULL OR product_id = %(product)s::bigint)"
-    without_condition = altered(bulk_changes.CHANGE_RANGE[Kind.ASSIGNED], (condition, ""))
+    without_condition = with_replacements(bulk_changes.CHANGE_RANGE[Kind.ASSIGNED], (condition, ""))
     monkeypatch.setitem(bulk_changes.CHANGE_RANGE, Kind.ASSIGNED, without_condition)
 
     results, _product_ids, _batch = run_competing_assignments()
@@ -64,7 +64,7 @@ def assign_during_scans(assign_all):
     def perform(name):
         return assign_all(batch, product) if name is None else scan(name)
 
-    results = at_once(perform, [None, *names, None], threads=8)
+    results = run_concurrently(perform, [None, *names, None], threads=8)
     assert [result for result in results if isinstance(result, Exception)] == []
     return list(batch.codes.all())
 

@@ -14,7 +14,7 @@ from core.db.advisory_locks import LOCK_PAIR, LockOfRow
 from jobs.models import Job
 from tests.authcodes.codes.change_pages import errors, messages, send_codes
 from tests.support import factories
-from tests.support.locks import holding
+from tests.support.locks import locked_by_another_session
 from tests.support.portal import address, browser, links, staff, text
 
 pytestmark = pytest.mark.django_db
@@ -254,7 +254,7 @@ BUSY = "Another change to this brand"
 def test_change_during_another_one_is_rejected_at_once_and_form_values_stay(client, batch, product):
     code = batch.codes.first()
 
-    with holding(LOCK_PAIR, [LockOfRow.CODE_CHANGES.value, batch.brand_id]):
+    with locked_by_another_session(LOCK_PAIR, [LockOfRow.CODE_CHANGES.value, batch.brand_id]):
         range_answer = send(client, batch, "deactivate", "confirm", reason="stolen from a lorry")
         entered_answer = send_codes(client, product, "AB-0001", "confirm", notes="by phone")
         single_answer = send_change(client, code, "deactivate", "torn off")

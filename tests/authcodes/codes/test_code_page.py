@@ -37,11 +37,11 @@ def timeline_of(client, code):
     return [entry.change.kind if entry.change else entry.scan.reason for entry in entries]
 
 
-def test_scans_and_changes_are_in_one_timeline_newest_first(client, owner, customer, code, deliver):
+def test_scans_and_changes_are_in_one_timeline_newest_first(client, owner, customer, code, deliver_events):
     place = ScanLocation(city="Pune", region="Maharashtra")
     now = timezone.now()
     scanning.scan(scanned=code.code, context=ScanContext(at=now - timedelta(hours=2), user_id=customer.pk, place=place))
-    deliver()
+    deliver_events()
     factories.deactivate(codes=[code], at=now - timedelta(hours=1), reason="stolen", by=owner)
     scanning.scan(scanned=code.code, context=ScanContext(at=now))
 

@@ -16,7 +16,7 @@ from authcodes.models.prefixes import CodePrefix
 from brands.models.audit import AuditLogEntry
 from core.redis import rate_limits
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.portal import address, browser, errors, staff, text
 
 pytestmark = pytest.mark.django_db
@@ -148,7 +148,7 @@ def reserve_concurrently(brands, context):
         with context():
             return reserve(*brand_and_prefix)
 
-    return at_once(reserve_in_context, requested)
+    return run_concurrently(reserve_in_context, requested)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -296,7 +296,7 @@ def test_concurrent_reservations_do_not_exceed_the_limit(settings):
     settings.CODE_PREFIXES_PER_BRAND = 5
     brand = factories.brand()
 
-    at_once(lambda number: reserve(brand, f"N{number}-"), range(20))
+    run_concurrently(lambda number: reserve(brand, f"N{number}-"), range(20))
 
     assert CodePrefix.objects.count() == 5
 

@@ -226,7 +226,7 @@ def test_every_figure_links_to_a_list_with_as_many_rows(brand_filter: str) -> No
 
 
 def changelist_at(client: Any, link: str) -> Any:
-    with portal.unrendered():
+    with portal.without_rendering():
         response = client.get(link)
     assert response.status_code == 200, link
     return response.context_data["cl"]

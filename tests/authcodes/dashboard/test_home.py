@@ -13,7 +13,7 @@ from django.utils import timezone
 from authcodes.printing.labels.presets import PRESETS, preset_for
 from authcodes.recalls import recalls
 from tests.support import factories
-from tests.support.portal import LABELS, address, browser, staff, text, unrendered
+from tests.support.portal import LABELS, address, browser, staff, text, without_rendering
 
 HOME_URL, CHOOSE_BATCH_URL = reverse("admin:index"), reverse("admin:authcodes_printrun_choose")
 TILL_URL = reverse("admin:loyalty_redemption_till")
@@ -154,7 +154,7 @@ def test_empty_lists_show_their_explanations(brand):
 
 def test_support_sees_only_lists_for_its_work(brand):
     client = browser(staff(brand, role="support"))
-    with unrendered():
+    with without_rendering():
         statuses = {label: client.get(address(label)).status_code for label in LABELS}
 
     assert {label for label, status in statuses.items() if status == 200} == SUPPORT_LISTS

@@ -32,7 +32,7 @@ from brands.tenants.closed_days import ClosedDays
 from events import worker
 from tests.authcodes.dashboard.dashboards import fill
 from tests.support import factories, portal
-from tests.support.concurrency import while_uncommitted
+from tests.support.concurrency import run_during_transaction
 
 pytestmark = pytest.mark.django_db(transaction=True)
 KOLKATA = ZoneInfo("Asia/Kolkata")
@@ -208,7 +208,7 @@ def change_time_zone_during_a_run(brand: Brand) -> dict[date, int]:
     changed_brand.time_zone = "America/Los_Angeles"
     changed_brand.save()
 
-    while_uncommitted(
+    run_during_transaction(
         lambda: rollups.rebuild(brand=changed_brand, at=timezone.now()),
         lambda: rollups.catch_up(brand=brand, at=timezone.now()),
     )

@@ -16,7 +16,7 @@ from brands.models.audit import AuditLogEntry
 from loyalty.members import erasure
 from loyalty.points import accounts
 from tests.support import factories
-from tests.support.api import error, somewhere
+from tests.support.api import error, random_address
 from tests.support.portal import address, browser, staff, text
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +61,7 @@ def test_report_with_a_revoked_token_is_rejected(api, brand, customer, code):
     pair = tokens.issue(user=customer, brand=brand, at=timezone.now())
     tokens.revoke(refresh=pair.refresh, at=timezone.now())
 
-    answer = report(api.having(authorization=f"Bearer {pair.access}"), code)
+    answer = report(api.with_headers(authorization=f"Bearer {pair.access}"), code)
 
     assert error(answer) == (401, "TOKEN_INVALID")
     assert not FakeReport.objects.exists()
@@ -106,7 +106,7 @@ def test_reports_of_guests_are_limited_per_network(api, code, settings):
 
 def test_reports_of_a_customer_are_limited_across_networks(api, customer, code, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "fake_report": "2/hour"}
-    callers = [replace(api.as_customer(customer), address=somewhere()) for _ in range(3)]
+    callers = [replace(api.as_customer(customer), address=random_address()) for _ in range(3)]
 
     assert [report(caller, code).status_code for caller in callers] == [201, 201, 429]
 

@@ -104,21 +104,21 @@ def guess_points_for_a_day(api, brand, *, time_machine, deliver):
     return sum(LoyaltyTransaction.objects.values_list("points_earned", flat=True)), scanned.count()
 
 
-def test_unconfirmed_accounts_earn_no_points_and_buyers_still_do(api, brand, time_machine, deliver):
+def test_unconfirmed_accounts_earn_no_points_and_buyers_still_do(api, brand, time_machine, deliver_events):
     Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=True)
-    points, scanned = guess_points_for_a_day(api, brand, time_machine=time_machine, deliver=deliver)
+    points, scanned = guess_points_for_a_day(api, brand, time_machine=time_machine, deliver=deliver_events)
     assert (points, scanned > 100) == (0, True)
 
     buyer = factories.customer(brand, email_verified_at=timezone.now())
     buyer_api = api.as_customer(buyer)
     answers = {buyer_api.verify(code).json()["points_status"] for code in AuthCode.objects.filter(scan_count__gt=0)}
-    deliver()
+    deliver_events()
 
     assert answers == {"pending"}
     assert factories.account(buyer, brand).points >= 10 * scanned
 
 
-def test_control_without_required_confirmation_the_accounts_earn_points(api, brand, time_machine, deliver):
-    points, scanned = guess_points_for_a_day(api, brand, time_machine=time_machine, deliver=deliver)
+def test_control_without_required_confirmation_the_accounts_earn_points(api, brand, time_machine, deliver_events):
+    points, scanned = guess_points_for_a_day(api, brand, time_machine=time_machine, deliver=deliver_events)
 
     assert points == 10 * scanned > 1_000

@@ -27,7 +27,7 @@ from tests.authcodes.imports.conftest import (
     unchecked_import,
 )
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.live_stack import wait_until
 
 pytestmark = pytest.mark.usefixtures("media")
@@ -196,7 +196,7 @@ def test_concurrent_commits_of_one_import_start_one_job(brand):
     def confirm(_):
         return commit.commit(upload=Import.objects.get(pk=upload.pk), skip_bad=False, by=owner)
 
-    outcomes = at_once(confirm, range(12), threads=12)
+    outcomes = run_concurrently(confirm, range(12), threads=12)
 
     assert sum(isinstance(outcome, Job) for outcome in outcomes) == 1
     assert sum(isinstance(outcome, ImportRejected) for outcome in outcomes) == 11
@@ -213,7 +213,7 @@ def test_concurrent_commits_cannot_assign_the_same_codes_to_two_products(brand):
     ]
     jobs = [commit.commit(upload=upload, skip_bad=False, by=owner) for upload in uploads_of_both]
 
-    at_once(lambda job: runner.run(job.pk), jobs, threads=2)
+    run_concurrently(lambda job: runner.run(job.pk), jobs, threads=2)
 
     assert sorted(Job.objects.filter(kind="commit-import").values_list("status", flat=True)) == ["done", "failed"]
     winner = Import.objects.get(status="committed")

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests.support.portal import address, unrendered
+from tests.support.portal import address, without_rendering
 
 CODES, SCANS = "authcodes.authcode", "authcodes.scan"
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 def changelist(client: Client, label: str, **query: Any) -> Any:
-    with unrendered():
+    with without_rendering():
         return client.get(address(label), query).context_data["cl"]  # type: ignore[attr-defined]
 
 

@@ -19,7 +19,7 @@ from brands.scanned import read
 from brands.tenants import hostnames
 from core import languages
 from tests.support import factories
-from tests.support.portal import address, browser, printed, staff
+from tests.support.portal import address, browser, print_run_of, staff
 from tests.support.portal import text as body_of
 from tests.support.print_jobs import content, finished
 
@@ -66,7 +66,7 @@ def without_spaces(text):
 
 def run_of(brand, **fields):
     batch = factories.batch(brand, prefix="AB-", quantity=3, range_name="Spring", **fields)
-    run = printed(batch, by=staff(brand, email="ann@example.com"))
+    run = print_run_of(batch, by=staff(brand, email="ann@example.com"))
     PrintRun.objects.filter(pk=run.pk).update(sha256="ab" * 32, pages=1, read_back=3)
     run.refresh_from_db()
     return run
@@ -158,7 +158,9 @@ def test_urls_in_texts_of_labels_are_not_fetched(brand, connections):
     for number, text in enumerate(FETCHING):
         product.title, product.sku = text, text[:64]
         product.save()
-        run = printed(factories.batch(brand, prefix=f"X{number}-", product=product), preset=DEFAULT_PRESET, sku=True)
+        run = print_run_of(
+            factories.batch(brand, prefix=f"X{number}-", product=product), preset=DEFAULT_PRESET, sku=True
+        )
         run = finished(run)
         assert run.job.status == "done"
         assert b"root:" not in content(run.job)

@@ -14,7 +14,7 @@ from brands.models.tenants import Brand
 from brands.tenants import pictures
 from jobs.models import Job
 from tests.support import factories
-from tests.support.portal import address, browser, errors, printed, staff, text
+from tests.support.portal import address, browser, errors, print_run_of, staff, text
 from tests.support.print_jobs import content, finished, manifest
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -115,7 +115,7 @@ def test_null_characters_in_a_query_are_rejected(client, batch):
 
 @pytest.mark.parametrize("again", ["x", "-1", "9" * 50, ""])
 def test_invalid_reprint_confirmation_starts_nothing(client, batch, again):
-    printed(batch)
+    print_run_of(batch)
 
     answer = client.post(print_url(batch), {**form_data(batch), "confirm": "1", "again": again})
 
@@ -147,7 +147,7 @@ def test_invalid_prefix_is_rejected_outside_the_form_too(brand, prefix):
 def test_unusual_prefixes_give_portable_file_names(brand, prefix):
     batch = factories.batch(brand, prefix=prefix, quantity=2)
 
-    run = finished(printed(batch, output="png"))
+    run = finished(print_run_of(batch, output="png"))
 
     rows = manifest(content(run.job))
     names = [row["file"] for row in rows]
@@ -182,7 +182,7 @@ def test_unusual_logos_are_printed_as_one_image_on_readable_labels(brand, batch,
     picture = pictures.store(brand=brand, encoded=pictures.logo(LOGOS[logo]))
     Brand.objects.filter(pk=brand.pk).update(logo=picture)
 
-    run = finished(printed(batch, logo=True, preset=preset))
+    run = finished(print_run_of(batch, logo=True, preset=preset))
 
     data = content(run.job)
     [page] = PdfReader(io.BytesIO(data)).pages
@@ -195,7 +195,7 @@ def test_unusual_logos_are_printed_as_one_image_on_readable_labels(brand, batch,
 
 
 def test_print_files_are_only_for_the_brands_staff_who_may_print(client, brand, batch):
-    run = finished(printed(batch, output="png"))
+    run = finished(print_run_of(batch, output="png"))
     file = address("jobs.job", "download", run.job_id)
 
     assert client.get(file).status_code == 200

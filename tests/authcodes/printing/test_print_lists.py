@@ -46,7 +46,7 @@ def test_codes_of_another_brand_cannot_be_printed(client, brand):
     assert not PrintRun.objects.exists()
 
 
-def test_user_of_several_brands_can_tell_their_printers_and_layouts_apart(brand):
+def test_user_of_several_brands_can_distinguish_printers_and_layouts(brand):
     other = factories.brand(name="Coffee")
     for each in (brand, other):
         factories.batch(each)

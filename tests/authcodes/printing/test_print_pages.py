@@ -20,8 +20,8 @@ from brands.models.audit import AuditLogEntry
 from jobs.models import Job
 from tests.authcodes.printing.print_pages import SHEET, form_errors, post_form, preview_image, print_url
 from tests.support import factories
-from tests.support.concurrency import at_once
-from tests.support.portal import address, browser, links, printed, staff, text
+from tests.support.concurrency import run_concurrently
+from tests.support.portal import address, browser, links, print_run_of, staff, text
 from tests.support.print_jobs import SCHEME, decode_image, decode_pages, finished, manifest
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -111,7 +111,7 @@ def test_page_of_a_run_follows_the_job_and_then_offers_the_file(client, batch):
 
 
 def test_page_of_a_failed_run_gives_the_reason(client, batch):
-    run = printed(batch, output="png")
+    run = print_run_of(batch, output="png")
     Job.objects.filter(pk=run.job_id).update(status="failed", log="12:00:00 The logo has changed.\n")
 
     page = text(client.get(address("authcodes.printrun", "change", run.pk)))
@@ -146,7 +146,7 @@ def test_file_is_downloaded_through_its_job(client, batch):
 
 
 def test_run_is_listed_with_its_state_and_has_a_checksum_and_cover_sheet(client, batch):
-    run = finished(printed(batch, output="png"))
+    run = finished(print_run_of(batch, output="png"))
 
     assert "To print" in text(client.get(address("authcodes.printrun")))
     page = text(client.get(address("authcodes.printrun", "change", run.pk)))
@@ -270,7 +270,7 @@ def test_recalled_batch_is_rejected_and_has_no_print_button(client, batch):
 
 
 def test_printing_codes_again_must_be_confirmed(client, batch):
-    earlier_run = printed(batch, by=staff(batch.brand, email="bob@example.com"))
+    earlier_run = print_run_of(batch, by=staff(batch.brand, email="bob@example.com"))
 
     confirmation = post_form(client, batch, "confirm", first="9")
 
@@ -284,8 +284,8 @@ def test_printing_codes_again_must_be_confirmed(client, batch):
 
 
 def test_confirmation_based_on_an_older_run_must_be_repeated(client, batch):
-    older_run = printed(batch)
-    printed(batch)
+    older_run = print_run_of(batch)
+    print_run_of(batch)
 
     answer = post_form(client, batch, "confirm", again=older_run.pk)
 
@@ -296,7 +296,7 @@ def test_confirmation_based_on_an_older_run_must_be_repeated(client, batch):
 def runs_started_by_concurrent_confirmations(batch):
     """How many runs start when several users confirm the same print at the same moment."""
     clients = [browser(staff(batch.brand)) for _ in range(4)]
-    answers = at_once(lambda client: post_form(client, batch, "confirm").status_code, clients)
+    answers = run_concurrently(lambda client: post_form(client, batch, "confirm").status_code, clients)
     assert answers.count(302) == PrintRun.objects.count()
     assert set(answers) <= {200, 302}
     return answers.count(302)
@@ -318,7 +318,7 @@ def test_control_without_the_lock_concurrent_confirmations_start_several_runs(ba
 
 
 def test_cover_sheet_and_the_posters_of_a_recall_are_offered(client, brand, batch):
-    run = finished(printed(batch, output="png"))
+    run = finished(print_run_of(batch, output="png"))
     recall_fields = {"recall_id": "R-77", "contact": "x", "message": "x", "reason": "x"}
     recall = recalls.recall_batch(batch=factories.batch(brand), at=timezone.now(), **recall_fields)
     poster = address("authcodes.printrun", "poster", recall.pk)
@@ -330,7 +330,7 @@ def test_cover_sheet_and_the_posters_of_a_recall_are_offered(client, brand, batc
 
 
 def test_run_without_a_file_has_no_cover_sheet(client, batch):
-    run = printed(batch)
+    run = print_run_of(batch)
 
     answer = client.get(address("authcodes.printrun", "cover", run.pk))
 
@@ -338,7 +338,7 @@ def test_run_without_a_file_has_no_cover_sheet(client, batch):
 
 
 def test_missing_libraries_are_reported_on_the_page(client, batch, monkeypatch):
-    run = finished(printed(batch, output="png"))
+    run = finished(print_run_of(batch, output="png"))
     monkeypatch.setitem(sys.modules, "weasyprint", None)
 
     answer = client.get(address("authcodes.printrun", "cover", run.pk), follow=True)

@@ -13,7 +13,7 @@ from brands.models.tenants import Brand
 from core.errors import Invalid
 from jobs.models import Job
 from tests.support import factories
-from tests.support.portal import address, browser, errors, in_days, links, printed, staff, text
+from tests.support.portal import address, browser, errors, in_days, links, print_run_of, staff, text
 from tests.support.print_jobs import finished, start
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -107,7 +107,7 @@ def test_invalid_order_is_reported_at_its_field(client, batch, wrong, field):
 
 
 def test_job_links_to_the_batch_that_it_prints(client, printer, batch):
-    run = finished(printed(batch))
+    run = finished(print_run_of(batch))
     Job.objects.filter(pk=run.job_id).update(created_by=printer, finished_at=timezone.now())
 
     job_page = client.get(address("jobs.job", "change", run.job_id))
@@ -118,7 +118,7 @@ def test_job_links_to_the_batch_that_it_prints(client, printer, batch):
 
 
 def test_queue_shows_the_state_of_a_run(client, batch):
-    run = printed(batch)
+    run = print_run_of(batch)
 
     assert "Queued" in queue_page(client)
     finished(run)
@@ -130,7 +130,7 @@ def test_queue_shows_the_state_of_a_run(client, batch):
 
 
 def test_overdue_run_is_late_until_it_is_marked_as_done(client, batch):
-    run = finished(printed(batch))
+    run = finished(print_run_of(batch))
     PrintRun.objects.filter(pk=run.pk).update(due_on=timezone.now().date() - timedelta(days=2))
 
     assert "Late" in queue_page(client)
@@ -139,7 +139,7 @@ def test_overdue_run_is_late_until_it_is_marked_as_done(client, batch):
 
 
 def test_marking_as_done_is_recorded_once_and_can_be_undone(client, printer, batch):
-    run = finished(printed(batch))
+    run = finished(print_run_of(batch))
     done, undone = (address("authcodes.printrun", action, run.pk) for action in ("done", "open"))
 
     for _press in range(2):
@@ -159,7 +159,7 @@ def test_marking_as_done_is_recorded_once_and_can_be_undone(client, printer, bat
 
 @pytest.mark.parametrize("referer", ["https://evil.example/admin/authcodes/printrun/?x=1", "/admin/", "http://[", ""])
 def test_marking_as_done_does_not_redirect_to_foreign_referers(client, batch, referer):
-    run = finished(printed(batch))
+    run = finished(print_run_of(batch))
 
     answer = client.post(address("authcodes.printrun", "done", run.pk), headers={"Referer": referer})
 
@@ -167,7 +167,7 @@ def test_marking_as_done_does_not_redirect_to_foreign_referers(client, batch, re
 
 
 def test_get_request_does_not_mark_a_run_as_done(client, batch):
-    run = finished(printed(batch))
+    run = finished(print_run_of(batch))
 
     client.get(address("authcodes.printrun", "done", run.pk))
 
@@ -176,7 +176,7 @@ def test_get_request_does_not_mark_a_run_as_done(client, batch):
 
 
 def test_run_without_a_file_cannot_be_marked_as_done(client, printer, batch):
-    run = printed(batch)
+    run = print_run_of(batch)
 
     answer = client.post(address("authcodes.printrun", "done", run.pk), follow=True)
 
@@ -188,9 +188,9 @@ def test_run_without_a_file_cannot_be_marked_as_done(client, printer, batch):
 
 
 def test_queue_is_filtered_by_state(client, batch):
-    todo, done, waiting = finished(printed(batch)), finished(start(batch)), printed(batch)
+    todo, done, waiting = finished(print_run_of(batch)), finished(start(batch)), print_run_of(batch)
     client.post(address("authcodes.printrun", "done", done.pk))
-    failed = printed(batch)
+    failed = print_run_of(batch)
     failed.job.status = "failed"
     failed.job.save()
 
@@ -213,7 +213,7 @@ def test_prints_are_sorted_by_due_date_with_undated_ones_last(client, batch):
 
 
 def test_queue_has_only_runs_of_the_brand(client):
-    other_run = finished(printed(factories.batch(factories.brand(), prefix="ZZ-", quantity=1)))
+    other_run = finished(print_run_of(factories.batch(factories.brand(), prefix="ZZ-", quantity=1)))
 
     assert client.get(CHOOSE).context["prints"] == []
     for action in ("done", "open"):
@@ -221,6 +221,6 @@ def test_queue_has_only_runs_of_the_brand(client):
 
 
 def test_support_staff_cannot_mark_runs_as_done(brand, batch):
-    run = finished(printed(batch))
+    run = finished(print_run_of(batch))
 
     assert browser(staff(brand, role="support")).post(address("authcodes.printrun", "done", run.pk)).status_code == 404

@@ -7,7 +7,7 @@ from authcodes.models.prints import PrintRun
 from authcodes.recalls import recalls
 from tests.authcodes.printing.print_pages import form_errors, get_preview, post_form, print_url
 from tests.support import factories
-from tests.support.portal import address, browser, links, printed, staff, text
+from tests.support.portal import address, browser, links, print_run_of, staff, text
 from tests.support.print_jobs import finished
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -26,7 +26,7 @@ def batch(brand):
 @pytest.mark.parametrize(("role", "status"), [("owner", 200), ("manager", 200), ("printer", 200), ("support", 403)])
 def test_roles_have_the_documented_print_permissions(brand, batch, role, status):
     client = browser(staff(brand, role=role))
-    run = finished(printed(batch, output="png"))
+    run = finished(print_run_of(batch, output="png"))
 
     assert client.get(print_url(batch)).status_code == status
     assert post_form(client, batch, "edit").status_code == status
@@ -44,7 +44,7 @@ def test_roles_have_the_documented_print_permissions(brand, batch, role, status)
 
 def test_pages_of_another_brands_batch_run_and_recall_answer_404(client, batch):
     other_batch = factories.batch(factories.brand(name="zebra"), prefix="ZZ-")
-    run = finished(printed(other_batch, output="png"))
+    run = finished(print_run_of(other_batch, output="png"))
     recall_fields = {"recall_id": "R-1", "contact": "x", "message": "x", "reason": "x"}
     recall = recalls.recall_batch(batch=factories.batch(other_batch.brand), at=timezone.now(), **recall_fields)
 

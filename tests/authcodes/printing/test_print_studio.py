@@ -12,8 +12,8 @@ from jobs.models import Job
 from tests.authcodes.printing.labels.test_label_parts import PARTS, part
 from tests.authcodes.printing.studio import VISIBLE, errors_of, form_data, part_fields, post_form, print_url
 from tests.support import factories
-from tests.support.concurrency import at_once
-from tests.support.portal import address, browser, printed, text
+from tests.support.concurrency import run_concurrently
+from tests.support.portal import address, browser, print_run_of, text
 from tests.support.print_jobs import SCHEME, content, decode_pages, finished
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -148,12 +148,12 @@ def test_second_press_redirects_to_the_run_of_the_first(client, batch):
 
 @pytest.mark.django_db(transaction=True)
 def test_concurrent_presses_print_once(owner, batch):
-    earlier_run = printed(batch)
+    earlier_run = print_run_of(batch)
 
     def press(browser_window):
         return post_form(browser_window, batch, "confirm", page_token=PAGE_TOKEN, again=earlier_run.pk)["Location"]
 
-    assert len(set(at_once(press, [browser(owner) for _ in range(4)]))) == 1
+    assert len(set(run_concurrently(press, [browser(owner) for _ in range(4)]))) == 1
     assert PrintRun.objects.count() == 2
 
 
@@ -181,7 +181,7 @@ def test_press_with_an_unknown_page_token_prints_and_asks_as_usual(client, batch
 
 
 def test_opened_page_warns_about_codes_printed_before(client, batch):
-    run = printed(batch)
+    run = print_run_of(batch)
 
     answer = client.get(print_url(batch))
 

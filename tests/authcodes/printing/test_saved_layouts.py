@@ -16,7 +16,7 @@ from core.errors import Invalid
 from tests.authcodes.printing.labels.test_label_parts import PARTS, part
 from tests.authcodes.printing.studio import VISIBLE, errors_of, form_data, post_form, print_url
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.portal import address, browser, staff, text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -133,7 +133,7 @@ def outcomes_of_concurrent_saves(brand):
         except (Invalid, IntegrityError) as error:
             return type(error).__name__
 
-    return sorted(at_once(outcome, range(4)))
+    return sorted(run_concurrently(outcome, range(4)))
 
 
 @pytest.mark.django_db(transaction=True)

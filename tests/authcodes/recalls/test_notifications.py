@@ -63,7 +63,7 @@ def test_recall_is_sent_despite_opt_out_and_disabled_notifications(brand, custom
 
 
 def test_rejected_mail_is_counted_as_failed(brand, customer, batch, box, work):
-    box.refusals[customer.email] = "550 no"
+    box.rejections[customer.email] = "550 no"
     scan_codes(batch, customer, factories.customer(brand))
 
     recall = recall_and_notify(batch)
@@ -148,14 +148,14 @@ def test_withdrawn_recall_sends_no_more_notifications(brand, customer, batch, bo
 
 
 def test_mail_waiting_for_a_retry_is_not_sent_after_the_withdrawal(brand, customer, batch, box, work):
-    box.refusals[customer.email] = "450 later"
+    box.rejections[customer.email] = "450 later"
     scan_codes(batch, customer)
     recall = recall_and_notify(batch)
     work()
     assert NotificationDelivery.objects.get().status == "queued"
 
     recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=staff(brand))
-    del box.refusals[customer.email]
+    del box.rejections[customer.email]
     work()
 
     assert NotificationDelivery.objects.get().status == "suppressed"

@@ -13,7 +13,7 @@ from authcodes.recalls.scopes import Part, Scope
 from brands.audit_log import AuditContext
 from loyalty.members import erasure
 from tests.support import factories
-from tests.support.concurrency import at_once, at_once_behind, while_uncommitted
+from tests.support.concurrency import run_concurrently, run_concurrently_behind_lock, run_during_transaction
 from tests.support.portal import address, browser, staff
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -38,7 +38,7 @@ def recall_overlapping(batches):
 
 
 def test_concurrent_recalls_that_share_a_batch_make_one_complete_recall(brand, batches):
-    results = at_once_behind(LOCK_BATCH, [batches[1].pk], recall_overlapping(batches), range(4))
+    results = run_concurrently_behind_lock(LOCK_BATCH, [batches[1].pk], recall_overlapping(batches), range(4))
 
     [only_recall] = [each for each in results if isinstance(each, Recall)]
     assert all(isinstance(each, BatchRejected) for each in results if each is not only_recall)
@@ -56,7 +56,7 @@ def test_control_without_the_lock_several_recalls_are_made(brand, batches, monke
 
     monkeypatch.setattr(recalls, "lock", read_without_lock)
 
-    at_once_behind(LOCK_BATCH, [batches[1].pk], recall_overlapping(batches), range(4))
+    run_concurrently_behind_lock(LOCK_BATCH, [batches[1].pk], recall_overlapping(batches), range(4))
 
     assert Recall.objects.count() > 1
 
@@ -65,7 +65,7 @@ def test_concurrent_posts_of_one_form_recall_once(brand, batches):
     owner = staff(brand)
     url = address("authcodes.recall", "add") + "?" + "&".join(f"batches={batch.pk}" for batch in batches)
 
-    answers = at_once(lambda _n: browser(owner).post(url, {**TEXTS, "recall_id": "R-1"}), range(3))
+    answers = run_concurrently(lambda _n: browser(owner).post(url, {**TEXTS, "recall_id": "R-1"}), range(3))
 
     recall = Recall.objects.get()
     assert {answer["Location"] for answer in answers} == {address("authcodes.recall", "change", recall.pk)}
@@ -80,7 +80,7 @@ def test_concurrent_posts_of_one_return_enter_it_once(brand, batches):
         details = {"recall": recall, "pieces": 3, "returned_on": day, "note": "", "form_id": form_id}
         return returns.enter(by=owner, at=timezone.now(), **details)
 
-    results = at_once(enter, range(6))
+    results = run_concurrently(enter, range(6))
 
     assert {each.pk for each in results} == {RecallReturn.objects.get().pk}
 
@@ -94,7 +94,7 @@ def test_concurrent_corrections_do_not_make_the_returned_pieces_negative(brand, 
         return returns.enter(by=owner, at=timezone.now(), **details)
 
     enter(3)
-    results = at_once(enter, [-2] * 4)
+    results = run_concurrently(enter, [-2] * 4)
 
     assert [isinstance(each, RecallReturn) for each in results].count(True) == 1
     assert returns.pieces_of(recall) == 1
@@ -112,7 +112,7 @@ def test_concurrent_withdrawals_and_additions_leave_no_batch_recalled(brand, bat
         added = Scope((Part(BatchRange.objects.get(pk=batches[1].pk)),))
         return recalls.add_codes(recall=recall, added=added, reason="More", at=timezone.now(), by=owner)
 
-    results = at_once_behind(LOCK_RECALL, [recall.pk], withdraw_or_add, range(4))
+    results = run_concurrently_behind_lock(LOCK_RECALL, [recall.pk], withdraw_or_add, range(4))
 
     was_added = any(isinstance(each, Scope) for each in results)
     assert {type(each) for each in results} <= {Scope, WithdrawnRecall, BatchRejected}
@@ -127,7 +127,7 @@ def test_concurrent_additions_of_the_same_codes_add_them_once(brand, batches):
         added = Scope((Part(BatchRange.objects.get(pk=batches[1].pk)),))
         return recalls.add_codes(recall=recall, added=added, reason="More", at=timezone.now(), by=owner)
 
-    results = at_once_behind(LOCK_RECALL, [recall.pk], add_batch, range(4))
+    results = run_concurrently_behind_lock(LOCK_RECALL, [recall.pk], add_batch, range(4))
 
     assert [isinstance(each, Scope) for each in results].count(True) == 1
     assert batches[1].changes.filter(kind="recalled").count() == 1
@@ -154,7 +154,7 @@ def test_recall_withdrawn_during_an_erasure_does_not_retain_personal_data(brand,
     def withdraw():
         recalls.withdraw_recall(recall=recall, reason="wilma@example.com was wrong", at=timezone.now(), by=owner)
 
-    outcome = while_uncommitted(withdraw, lambda: erase(wilma, brand))
+    outcome = run_during_transaction(withdraw, lambda: erase(wilma, brand))
 
     withdrawn = WithdrawnRecall.objects.get()
     assert isinstance(outcome, erasure.Erased)
@@ -164,7 +164,7 @@ def test_recall_withdrawn_during_an_erasure_does_not_retain_personal_data(brand,
 def test_concurrent_erasures_do_not_undo_each_other(brand, batches):
     (wilma, fred), recall = recall_naming_customers(brand, batches)
 
-    while_uncommitted(lambda: erase(wilma, brand), lambda: erase(fred, brand))
+    run_during_transaction(lambda: erase(wilma, brand), lambda: erase(fred, brand))
 
     recall.refresh_from_db()
     assert "wilma" not in recall.reason

@@ -43,13 +43,13 @@ def test_reminder_is_sent_to_unconfirmed_customers_and_can_confirm_the_recall(br
 
 
 def test_customer_reached_only_by_the_reminder_counts_as_delivered(brand, customer, batch, box, work):
-    box.refusals[customer.email] = "550 no"
+    box.rejections[customer.email] = "550 no"
     scan_codes(batch, customer)
     recall = recall_and_notify(batch)
     work()
     assert figures(recall) == (1, 0, 1, 0)
 
-    del box.refusals[customer.email]
+    del box.rejections[customer.email]
     SuppressedAddress.objects.all().delete()
     runner.run(notifications.start_reminder(recall=recall, by=None, at=timezone.now()).pk)
     work()
@@ -120,7 +120,7 @@ def test_no_reminder_is_sent_if_no_customer_was_notified(brand, batch):
 def test_unreached_customers_are_listed_with_phone_numbers_and_exported(brand, customer, batch, box, work):
     preferences.change(customer.pk, brand.pk, phone="+41791234567", at=timezone.now())
     other_customer = factories.customer(brand)
-    box.refusals[customer.email] = "550 no"
+    box.rejections[customer.email] = "550 no"
     scan_codes(batch, customer, other_customer)
     recall = recall_and_notify(batch)
     work()
@@ -143,7 +143,7 @@ def test_unreached_customers_are_listed_with_phone_numbers_and_exported(brand, c
 
 
 def test_list_of_customers_to_call_requires_permission_to_see_customers(brand, customer, batch, box, work):
-    box.refusals[customer.email] = "550 no"
+    box.rejections[customer.email] = "550 no"
     scan_codes(batch, customer)
     recall = recall_and_notify(batch)
     work()

@@ -19,8 +19,8 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from tests.support import factories
 from tests.support.api import Api, error
-from tests.support.concurrency import at_once
-from tests.support.statements import altered
+from tests.support.concurrency import run_concurrently
+from tests.support.statements import with_replacements
 
 NOT_ADOPTABLE = (409, "SCAN_NOT_ADOPTABLE")
 
@@ -43,12 +43,12 @@ def balance(customer, brand):
     return factories.account(customer, brand).points
 
 
-def test_a_guest_who_logs_in_gets_the_points_of_the_scan(api, brand, customer, guest_scan, deliver):
+def test_a_guest_who_logs_in_gets_the_points_of_the_scan(api, brand, customer, guest_scan, deliver_events):
     code = factories.code(brand)
     answer = guest_scan(code)
 
     adopted = adopt(api.as_customer(customer), answer)
-    deliver()
+    deliver_events()
 
     assert (adopted.status_code, adopted.json()["points_status"]) == (200, "pending")
     scan = Scan.objects.get()
@@ -59,36 +59,36 @@ def test_a_guest_who_logs_in_gets_the_points_of_the_scan(api, brand, customer, g
     assert code.scan_count == 1
 
 
-def test_customer_who_registers_after_the_scan_gets_its_points(api, brand, guest_scan, deliver):
+def test_customer_who_registers_after_the_scan_gets_its_points(api, brand, guest_scan, deliver_events):
     answer, app = guest_scan(factories.code(brand)), api.app()
     registration = app.post("auth/register", {"email": "new@example.com", "password": "a long pass phrase"}).json()
     code = confirmations.code_of(uuid.UUID(registration["registration_id"]))
     proof = {"registration_id": registration["registration_id"], "code": code}
     tokens = app.post("auth/register/confirm", proof).json()
 
-    adopt(app.having(authorization=f"Bearer {tokens['access']}"), answer)
-    deliver()
+    adopt(app.with_headers(authorization=f"Bearer {tokens['access']}"), answer)
+    deliver_events()
 
     assert [line.points_earned for line in LoyaltyTransaction.objects.all()] == [10]
 
 
-def test_adopted_scan_counts_for_the_campaign(api, brand, customer, guest_scan, deliver):
+def test_adopted_scan_counts_for_the_campaign(api, brand, customer, guest_scan, deliver_events):
     campaign = factories.campaign(brand)
     answer = guest_scan(factories.code(brand, campaign=campaign))
 
     adopt(api.as_customer(customer), answer)
-    deliver()
+    deliver_events()
 
     assert UserLoyaltyCampaign.objects.get(campaign=campaign, user=customer).progress == 1
 
 
-def test_repeated_adoption_by_the_same_customer_earns_once(api, brand, customer, guest_scan, deliver):
+def test_repeated_adoption_by_the_same_customer_earns_once(api, brand, customer, guest_scan, deliver_events):
     answer, customer_api = guest_scan(factories.code(brand)), api.as_customer(customer)
 
     first = adopt(customer_api, answer)
-    deliver()
+    deliver_events()
     second = adopt(customer_api, answer)
-    deliver()
+    deliver_events()
 
     assert (first.json()["points_status"], second.json()["points_status"]) == ("pending", "awarded")
     assert balance(customer, brand) == 10
@@ -153,26 +153,26 @@ def test_scan_that_would_earn_nothing_cannot_be_adopted(api, brand, customer, gu
     assert error(adopt(api.as_customer(customer), second_scan)) == NOT_ADOPTABLE
 
 
-def test_adoption_after_a_recall_earns_nothing(api, brand, customer, guest_scan, deliver):
+def test_adoption_after_a_recall_earns_nothing(api, brand, customer, guest_scan, deliver_events):
     code = factories.code(brand)
     answer = guest_scan(code)
     recall_fields = {"recall_id": "R-1", "contact": "help", "message": "Stop.", "reason": "Found."}
     recalls.recall_batch(batch=code.batch, at=timezone.now(), **recall_fields)
 
     adopted = adopt(api.as_customer(customer), answer)
-    deliver()
+    deliver_events()
 
     assert adopted.json()["points_status"] == "not_eligible"
     assert balance(customer, brand) == 0
 
 
-def test_adoption_of_an_already_claimed_code_earns_nothing(api, brand, customer, guest_scan, deliver):
+def test_adoption_of_an_already_claimed_code_earns_nothing(api, brand, customer, guest_scan, deliver_events):
     code, customer_api = factories.code(brand, scan_limit=None), api.as_customer(customer)
     customer_api.verify(code)
-    deliver()
+    deliver_events()
 
     adopted = adopt(customer_api, guest_scan(code))
-    deliver()
+    deliver_events()
 
     assert adopted.json()["points_status"] == "already_claimed"
     assert balance(customer, brand) == 10
@@ -278,7 +278,7 @@ def count_concurrent_adoptions(brand):
     def adopt_scan(customer):
         guest_scans.adopt(scan=scan, user_id=customer.pk, at=timezone.now())
 
-    results = at_once(adopt_scan, [factories.customer(brand) for _ in range(12)])
+    results = run_concurrently(adopt_scan, [factories.customer(brand) for _ in range(12)])
     assert all(result is None or isinstance(result, ScanNotAdoptable) for result in results)
     return results.count(None)
 
@@ -296,7 +296,7 @@ def test_concurrent_adoptions_of_one_scan_give_points_to_one_customer(racing_bra
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_condition_several_adoptions_succeed(racing_brand, monkeypatch):
     guard = "AND user_id IS NULL AND points_status = 'guest'"
-    without_condition = altered(guest_scans.ADOPT_SCAN, (guard, ""))
+    without_condition = with_replacements(guest_scans.ADOPT_SCAN, (guard, ""))
     # Normally the event has the scan's unique id, which is a second guard; here each event has its own id.
     monkeypatch.setattr(guest_scans, "ADOPT_SCAN", without_condition)
     monkeypatch.setattr(record, "scan_event", lambda *_: messages.NewEvent(kind="x", payload={}, arguments={}))

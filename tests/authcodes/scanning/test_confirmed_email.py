@@ -40,9 +40,9 @@ def confirmed(brand):
     return factories.customer(brand, email_verified_at=timezone.now())
 
 
-def test_scan_of_an_unconfirmed_customer_is_genuine_with_pending_points(api, brand, customer, deliver):
+def test_scan_of_an_unconfirmed_customer_is_genuine_with_pending_points(api, brand, customer, deliver_events):
     answer = api.as_customer(customer).verify(factories.code(brand))
-    deliver()
+    deliver_events()
 
     assert statuses_of(answer) == ("success", "accepted", "unconfirmed")
     assert (answer.json()["message"], answer.json()["first_scan"]) == (UNCONFIRMED_MESSAGE, True)
@@ -51,96 +51,96 @@ def test_scan_of_an_unconfirmed_customer_is_genuine_with_pending_points(api, bra
     assert waits_for_confirmation(api.as_customer(customer).get(f"scans/{answer.json()['scan_id']}").json())
 
 
-def test_points_are_awarded_once_when_the_address_is_confirmed(api, brand, customer, deliver):
+def test_points_are_awarded_once_when_the_address_is_confirmed(api, brand, customer, deliver_events):
     customer_api, codes = api.as_customer(customer), list(factories.batch(brand, quantity=3).codes.all())
     answers = [customer_api.verify(code).json() for code in codes]
-    deliver()
+    deliver_events()
 
     confirm(customer, brand)
-    deliver()
-    deliver()
+    deliver_events()
+    deliver_events()
 
     assert points_of(customer, brand) == 30
     assert {customer_api.get(f"scans/{each['scan_id']}").json()["points_status"] for each in answers} == {"awarded"}
     assert list(consistency.differences()) == []
 
 
-def test_confirmed_customer_earns_points_as_usual(api, brand, confirmed, deliver):
+def test_confirmed_customer_earns_points_as_usual(api, brand, confirmed, deliver_events):
     answer = api.as_customer(confirmed).verify(factories.code(brand))
-    deliver()
+    deliver_events()
 
     assert statuses_of(answer) == ("success", "accepted", "pending")
     assert points_of(confirmed, brand) == 10
 
 
-def test_unconfirmed_customer_earns_points_without_the_setting(api, brand, customer, deliver):
+def test_unconfirmed_customer_earns_points_without_the_setting(api, brand, customer, deliver_events):
     Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=False)
 
     assert statuses_of(api.as_customer(customer).verify(factories.code(brand)))[2] == "pending"
-    deliver()
+    deliver_events()
 
     assert points_of(customer, brand) == 10
 
 
-def test_limited_points_are_awarded_when_the_code_is_scanned_again(api, brand, customer, deliver):
+def test_limited_points_are_awarded_when_the_code_is_scanned_again(api, brand, customer, deliver_events):
     Brand.objects.filter(pk=brand.pk).update(daily_point_limit=0)
     customer_api, code = api.as_customer(customer), factories.code(brand)
     customer_api.verify(code)
     customer_api.verify(code)
-    deliver()
+    deliver_events()
     confirm(customer, brand)
-    deliver()
+    deliver_events()
     assert sorted(Scan.objects.values_list("points_status", flat=True)) == ["lapsed", "limited"]
 
     Brand.objects.filter(pk=brand.pk).update(daily_point_limit=None)
     customer_api.verify(code)
-    deliver()
+    deliver_events()
 
     assert points_of(customer, brand) == 10
 
 
-def test_hub_event_of_a_code_reserved_by_a_guest_waits_for_confirmation(api, brand, customer, deliver):
+def test_hub_event_of_a_code_reserved_by_a_guest_waits_for_confirmation(api, brand, customer, deliver_events):
     code = factories.batch(brand, quantity=1, scan_limit=1).codes.get()
     api.app().verify(code)
     event = report_scan(brand, customer, code)
     assert (event.status, event.on_hold_for) == (Event.Status.PENDING, customer.pk)
 
     confirm(customer, brand)
-    deliver()
+    deliver_events()
 
     assert points_of(customer, brand) == 10
 
 
-def test_a_confirmed_change_of_the_address_releases_points(api, brand, customer, deliver):
+def test_a_confirmed_change_of_the_address_releases_points(api, brand, customer, deliver_events):
     customer.set_password(factories.PASSWORD)
     customer.save()
     api.as_customer(customer).verify(factories.code(brand))
-    deliver()
+    deliver_events()
 
     change = confirmations.begin_change(user=customer, brand=brand, email="new@example.com", at=timezone.now())
     token = signing.dumps({"c": str(change.pk)}, salt=rendering.CHANGE_EMAIL)
     confirmations.finish_change(token=token, password=factories.PASSWORD, at=timezone.now())
-    deliver()
+    deliver_events()
 
     assert points_of(customer, brand) == 10
 
 
-def test_an_opened_invitation_releases_points(api, brand, customer, deliver):
+def test_an_opened_invitation_releases_points(api, brand, customer, deliver_events):
     api.as_customer(customer).verify(factories.code(brand))
-    deliver()
+    deliver_events()
 
     staff.prove_address(user=customer, at=timezone.now())
-    deliver()
+    deliver_events()
 
     assert points_of(customer, brand) == 10
 
 
-def test_repeated_scans_before_confirming_earn_points_once(api, brand, customer, deliver):
+def test_repeated_scans_before_confirming_earn_points_once(api, brand, customer, deliver_events):
     customer_api, code = api.as_customer(customer), factories.code(brand)
     answers = [customer_api.verify(code) for _ in range(3)]
-    deliver()
+    deliver_events()
     confirm(customer, brand)
-    deliver()
+    deliver_events()
 
     assert [statuses_of(answer) for answer in answers] == [("success", "accepted", "unconfirmed")] * 3
     assert points_of(customer, brand) == 10
@@ -148,19 +148,19 @@ def test_repeated_scans_before_confirming_earn_points_once(api, brand, customer,
     assert list(consistency.differences()) == []
 
 
-def test_a_code_without_limit_scanned_twice_earns_once(api, brand, customer, deliver):
+def test_a_code_without_limit_scanned_twice_earns_once(api, brand, customer, deliver_events):
     customer_api, code = api.as_customer(customer), factories.code(brand, scan_limit=None)
     for _ in range(2):
         customer_api.verify(code)
-    deliver()
+    deliver_events()
     confirm(customer, brand)
-    deliver()
+    deliver_events()
 
     assert points_of(customer, brand) == 10
     assert sorted(Scan.objects.values_list("points_status", flat=True)) == ["already_claimed", "awarded"]
 
 
-def test_repeated_key_returns_the_same_scan_and_its_current_points_status(api, brand, customer, deliver):
+def test_repeated_key_returns_the_same_scan_and_its_current_points_status(api, brand, customer, deliver_events):
     customer_api, code, key = api.as_customer(customer), factories.code(brand), {"idempotency_key": "one-key"}
 
     before = [customer_api.post("auth-codes/scan", {"code": code.code}, **key) for _ in range(2)]
@@ -180,12 +180,12 @@ def test_validate_reports_points_that_wait_for_confirmation(api, brand, customer
 # --- Other ways to earn ----------------------------------------------------------------------------------------------
 
 
-def test_campaign_event_is_rejected_and_credited_after_confirmation(api, brand, customer, deliver):
+def test_campaign_event_is_rejected_and_credited_after_confirmation(api, brand, customer, deliver_events):
     app, code = api.as_customer(customer).app(), factories.code(brand)
 
     answers = [app.credit(customer, code, idempotency_key="one") for _ in range(2)]
     confirm(customer, brand)
-    deliver()
+    deliver_events()
     after = app.credit(customer, code, idempotency_key="one")
 
     assert [error(answer) for answer in answers] == [(403, "EMAIL_NOT_CONFIRMED")] * 2
@@ -209,20 +209,20 @@ OTHER_ACTIONS = [
 
 
 @pytest.mark.parametrize(("kind", "payload"), OTHER_ACTIONS)
-def test_points_of_orders_logins_and_profile_updates_wait_too(brand, customer, deliver, kind, payload):
+def test_points_of_orders_logins_and_profile_updates_wait_too(brand, customer, deliver_events, kind, payload):
     factories.earning_rule(brand, kind)
     publish(brand, customer, kind, payload)
-    deliver()
+    deliver_events()
     assert points_of(customer, brand) == 0
 
     confirm(customer, brand)
-    deliver()
+    deliver_events()
 
     assert points_of(customer, brand) == 5
     assert Event.objects.get(detail_type=kind).status == "done"
 
 
-def test_reward_points_of_a_reached_milestone_do_not_wait(brand, confirmed, deliver):
+def test_reward_points_of_a_reached_milestone_do_not_wait(brand, confirmed, deliver_events):
     campaign = factories.campaign(brand)
     factories.milestone(campaign, 1, reward_points=7, auto_claim=True)
     code = factories.code(brand)
@@ -230,7 +230,7 @@ def test_reward_points_of_a_reached_milestone_do_not_wait(brand, confirmed, deli
     for delivery in leases.claim(limit=1):
         events.deliver(delivery)
     User.objects.filter(pk=confirmed.pk).update(email_verified_at=None)
-    deliver()
+    deliver_events()
 
     assert points_of(confirmed, brand) == 17
 
@@ -238,29 +238,29 @@ def test_reward_points_of_a_reached_milestone_do_not_wait(brand, confirmed, deli
 # --- Several brands --------------------------------------------------------------------------------------------------
 
 
-def test_setting_of_one_brand_does_not_affect_another_brand(api, brand, customer, deliver):
+def test_setting_of_one_brand_does_not_affect_another_brand(api, brand, customer, deliver_events):
     other_brand = factories.brand()
     factories.level(other_brand)
     UserPoints.objects.create(user=customer, brand=other_brand)
     api.as_customer(customer).verify(factories.code(brand))
 
-    other_answer = api.as_customer(customer, of=other_brand).verify(factories.code(other_brand))
-    deliver()
+    other_answer = api.as_customer(customer, brand=other_brand).verify(factories.code(other_brand))
+    deliver_events()
 
     assert statuses_of(other_answer) == ("success", "accepted", "pending")
     assert "waits_for" not in other_answer.json()
     assert (points_of(customer, brand), points_of(customer, other_brand)) == (0, 10)
 
 
-def test_confirming_at_one_brand_releases_the_points_of_all_brands(api, brand, customer, deliver):
+def test_confirming_at_one_brand_releases_the_points_of_all_brands(api, brand, customer, deliver_events):
     other_brand = factories.brand(requires_confirmed_email=True)
     factories.level(other_brand)
     UserPoints.objects.create(user=customer, brand=other_brand)
     api.as_customer(customer).verify(factories.code(brand))
-    api.as_customer(customer, of=other_brand).verify(factories.code(other_brand))
-    deliver()
+    api.as_customer(customer, brand=other_brand).verify(factories.code(other_brand))
+    deliver_events()
 
     confirm(customer, other_brand)
-    deliver()
+    deliver_events()
 
     assert (points_of(customer, brand), points_of(customer, other_brand)) == (10, 10)

@@ -11,7 +11,7 @@ from events import holds, leases, messages, worker
 from loyalty.members import confirmations
 from loyalty.models.ledger import LoyaltyTransaction
 from tests.support import factories
-from tests.support.concurrency import at_once, while_uncommitted
+from tests.support.concurrency import run_concurrently, run_during_transaction
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -43,7 +43,7 @@ def points_after_confirming_while_scanning(brand):
         worker.drain,
         worker.drain,
     ]
-    at_once(lambda action: action(), actions)
+    run_concurrently(lambda action: action(), actions)
     worker.drain()
     worker.drain()
     return points_of(customer, brand)
@@ -77,7 +77,7 @@ def test_confirmation_between_reading_and_holding_leads_to_a_retry(racing_brand)
     def confirm():
         confirmations.verify_address(user=customer, at=timezone.now())
 
-    assert while_uncommitted(confirm, lambda: holds.hold(delivery, on_hold)) == "later"
+    assert run_during_transaction(confirm, lambda: holds.hold(delivery, on_hold)) == "later"
     worker.drain()
     assert points_of(customer, racing_brand) == 10
 
@@ -89,7 +89,7 @@ def test_confirmation_while_an_event_is_put_on_hold_releases_it(racing_brand):
         with transaction.atomic():
             confirmations.verify_address(user=customer, at=timezone.now())
 
-    while_uncommitted(lambda: holds.hold(delivery, on_hold), confirm)
+    run_during_transaction(lambda: holds.hold(delivery, on_hold), confirm)
     worker.drain()
     assert points_of(customer, racing_brand) == 10
 
@@ -115,7 +115,7 @@ def count_awards_of_one_code(brand):
     def buy():
         return scan.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=buyer.pk))
 
-    at_once(lambda action: action(), [worker.drain, buy])
+    run_concurrently(lambda action: action(), [worker.drain, buy])
     for _ in range(3):
         worker.drain()
     return LoyaltyTransaction.objects.filter(reason_id=code.code).count()

@@ -83,11 +83,11 @@ def test_progress_without_actions_is_detected(credited_customer):
     assert failed_checks() == ["progress is not the number of actions that advanced it"]
 
 
-def test_progress_that_ends_at_the_goal_is_consistent(api, brand, customer, deliver):
+def test_progress_that_ends_at_the_goal_is_consistent(api, brand, customer, deliver_events):
     factories.campaign(brand, target_value=2)
     for _ in range(4):
         api.as_customer(customer).verify(factories.code(brand))
-    deliver()
+    deliver_events()
 
     assert UserLoyaltyCampaign.objects.get().progress == 2
     assert failed_checks() == []

@@ -17,8 +17,8 @@ from core import json_values
 from events import worker
 from tests.support import factories
 from tests.support.api import error
-from tests.support.concurrency import at_once
-from tests.support.statements import altered
+from tests.support.concurrency import run_concurrently
+from tests.support.statements import with_replacements
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -36,13 +36,13 @@ def adopt(caller, answer):
     return caller.post(f"scans/{answer['scan_id']}/adopt", {"scan_token": answer["scan_token"]})
 
 
-def test_customer_claims_thirty_codes_scanned_by_a_guest(api, brand, customer, deliver):
+def test_customer_claims_thirty_codes_scanned_by_a_guest(api, brand, customer, deliver_events):
     codes = list(factories.batch(brand, quantity=30).codes.all())
     for code in codes:
         assert statuses_of(scan(api.app(), code)) == ("success", "accepted", "guest")
 
     answers = [statuses_of(api.as_customer(customer).verify(code)) for code in codes]
-    deliver()
+    deliver_events()
 
     assert answers == [("success", "accepted", "pending")] * 30
     assert factories.account(customer, brand).points == 300
@@ -72,14 +72,16 @@ def test_another_guest_sees_until_when_the_code_is_reserved(api, brand, settings
     assert response.json()["reserved_until"] == json_values.iso(until)
 
 
-def test_another_guest_gets_the_code_when_the_reservation_has_lapsed(api, brand, customer, deliver, time_machine):
+def test_another_guest_gets_the_code_when_the_reservation_has_lapsed(
+    api, brand, customer, deliver_events, time_machine
+):
     code = factories.code(brand)
     first = scan(api, code).json()
     time_machine.move_to(timezone.now() + timedelta(minutes=31))
 
     second = scan(api, code)
     adopted = adopt(api.as_customer(customer), second.json())
-    deliver()
+    deliver_events()
 
     assert statuses_of(second) == ("success", "accepted", "guest")
     assert adopted.status_code == 200
@@ -204,7 +206,7 @@ def count_customers_with_the_code(brand):
             return guest_scans.adopt(scan=scan, user_id=customer.pk, at=timezone.now())
         return scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
-    at_once(adopt_or_scan, list(enumerate(customers)))
+    run_concurrently(adopt_or_scan, list(enumerate(customers)))
     return User.objects.filter(scans__auth_code=code, scans__outcome="success").distinct().count()
 
 
@@ -217,7 +219,7 @@ def test_concurrent_adoptions_and_scans_give_the_code_to_one_customer(racing_bra
 
 
 def test_control_without_the_lock_on_the_guest_scan_several_get_the_code(racing_brand, monkeypatch):
-    unlocked = altered(record.TAKE_OVER_SCAN, ("FOR UPDATE", ""), ("<= b.scan_limit", "<= 99 + b.scan_limit"))
+    unlocked = with_replacements(record.TAKE_OVER_SCAN, ("FOR UPDATE", ""), ("<= b.scan_limit", "<= 99 + b.scan_limit"))
     monkeypatch.setattr(record, "TAKE_OVER_SCAN", unlocked)
 
     assert any(count_customers_with_the_code(racing_brand) > 1 for _ in range(20))

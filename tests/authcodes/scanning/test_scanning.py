@@ -30,11 +30,11 @@ def test_a_first_scan_is_accepted_and_counted(brand, customer):
     assert code.scan_count == 1
 
 
-def test_an_accepted_scan_earns_points(brand, customer, deliver):
+def test_an_accepted_scan_earns_points(brand, customer, deliver_events):
     code = factories.code(brand)
     result = scan_as(customer, code)
 
-    deliver()
+    deliver_events()
 
     assert factories.account(customer, brand).points == 10
     assert LoyaltyTransaction.objects.get().reason_id == code.code

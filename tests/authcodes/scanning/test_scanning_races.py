@@ -13,8 +13,8 @@ from events import worker
 from events.models import Event
 from loyalty.models.ledger import LoyaltyTransaction
 from tests.support import factories
-from tests.support.concurrency import at_once, at_once_behind
-from tests.support.statements import altered
+from tests.support.concurrency import run_concurrently, run_concurrently_behind_lock
+from tests.support.statements import with_replacements
 
 # A scan reads the code without a lock before it writes.
 LOCK_CODE = "SELECT 1 FROM authcodes_authcode WHERE code = %s FOR NO KEY UPDATE"
@@ -38,7 +38,7 @@ def scan_by(code):
 
 
 def scan_once_each(code, customers):
-    return at_once(scan_by(code), customers)
+    return run_concurrently(scan_by(code), customers)
 
 
 def test_single_use_code_is_accepted_for_one_of_a_hundred_concurrent_users(brand):
@@ -55,10 +55,10 @@ def test_single_use_code_is_accepted_for_one_of_a_hundred_concurrent_users(brand
 
 def test_control_without_the_condition_several_scans_are_accepted(brand, monkeypatch):
     guard = "AND (b.scan_limit IS NULL OR c.scan_count - c.slots_returned < b.scan_limit)"
-    monkeypatch.setattr(record, "ACCEPT_SCAN", altered(record.ACCEPT_SCAN, (guard, "")))
+    monkeypatch.setattr(record, "ACCEPT_SCAN", with_replacements(record.ACCEPT_SCAN, (guard, "")))
     code, customers = factories.code(brand), [factories.customer(brand) for _ in range(8)]
 
-    results = at_once_behind(LOCK_CODE, [code.code], scan_by(code), customers)
+    results = run_concurrently_behind_lock(LOCK_CODE, [code.code], scan_by(code), customers)
 
     assert [result.outcome for result in results].count("success") > 1
 
@@ -80,7 +80,7 @@ def test_concurrent_requests_with_one_idempotency_key_are_one_scan(brand):
         context = ScanContext(at=at, user_id=customer.pk)
         return scanning.scan(scanned=code.code, context=context, scan_id=scan_id)
 
-    results = at_once(scan, range(30))
+    results = run_concurrently(scan, range(30))
 
     assert {(result.scan_id, result.outcome, result.scan_count) for result in results} == {(scan_id, "success", 1)}
     assert AuthCode.objects.get().scan_count == 1
@@ -112,7 +112,7 @@ def test_concurrent_scans_request_limited_points_once(brand):
 
 def test_control_without_the_condition_limited_points_are_requested_repeatedly(brand, monkeypatch):
     guard = "AND points_status IN ('limited', 'not_eligible')"
-    monkeypatch.setattr(limited_points, "REOPEN_SCAN", altered(limited_points.REOPEN_SCAN, (guard, "")))
+    monkeypatch.setattr(limited_points, "REOPEN_SCAN", with_replacements(limited_points.REOPEN_SCAN, (guard, "")))
 
     scan_limited_code_concurrently(brand)
 

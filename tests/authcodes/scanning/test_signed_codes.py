@@ -69,7 +69,7 @@ def test_untagged_or_wrongly_tagged_code_is_answered_like_an_unknown_code(api, c
     assert set(Scan.objects.values_list("reason", flat=True)) == {"unknown", "bad_tag"}
 
 
-def test_scan_of_an_untagged_code_has_the_state_of_an_unknown_code(api, customer, signed_code, deliver):
+def test_scan_of_an_untagged_code_has_the_state_of_an_unknown_code(api, customer, signed_code, deliver_events):
     customer_api = api.as_customer(customer)
     scan_ids = [customer_api.verify(text).json()["scan_id"] for text in (signed_code.code, "NO-SUCH-CODE")]
 
@@ -89,11 +89,11 @@ def test_untagged_codes_of_a_recalled_batch_lock_out_campaign_events(api, brand,
     assert errors == ["AUTH_CODE_INVALID"] * 3 + ["RATE_LIMITED"] * 2
 
 
-def test_accepted_scan_of_a_signed_code_earns_through_its_own_event(api, brand, customer, deliver):
+def test_accepted_scan_of_a_signed_code_earns_through_its_own_event(api, brand, customer, deliver_events):
     code = factories.code(brand, signed=True)
 
     api.as_customer(customer).verify(images.printed(code))
-    deliver()
+    deliver_events()
 
     assert Event.objects.get(detail_type="scan-auth").status == "done"
     assert factories.account(customer, brand).points == 10

@@ -71,7 +71,7 @@ def test_app_keys_customers_and_guests_are_rejected(scenario, name):
     app = replace(scenario.api, headers={"api-key": text})
 
     assert error(scenario.call(name, caller=app)) == (403, "FORBIDDEN")
-    assert error(scenario.call(name, caller=scenario.mine)) == (403, "FORBIDDEN")
+    assert error(scenario.call(name, caller=scenario.customer_api)) == (403, "FORBIDDEN")
     assert error(scenario.call(name, caller=scenario.guest)) == (401, "AUTHENTICATION_REQUIRED")
 
 
@@ -136,7 +136,7 @@ def test_printer_cannot_set_scan_values_and_support_cannot_block_members(scenari
 @pytest.mark.parametrize("name", BRAND)
 def test_rows_of_another_brand_cannot_be_reached(scenario, name, monkeypatch):
     """Another brand's hub uses our rows' ids and gets the same answers as for rows that do not exist."""
-    foreign = scenario.api.hub(of=scenario.other)
+    foreign = scenario.api.hub(brand=scenario.other_brand)
     before = rows_of(scenario)
 
     response = scenario.call(name, caller=foreign)
@@ -147,7 +147,7 @@ def test_rows_of_another_brand_cannot_be_reached(scenario, name, monkeypatch):
     elif name in {"create_product", "create_reward", "upload_import"}:
         assert response.status_code == 201
     elif name == "read_programme":
-        expected = UserPoints.objects.filter(brand=scenario.other).aggregate(all=Sum("points"))["all"] or 0
+        expected = UserPoints.objects.filter(brand=scenario.other_brand).aggregate(all=Sum("points"))["all"] or 0
         assert response.json()["data"]["outstanding"] == expected
     elif name == "export_resource":
         assert scenario.code.product.sku not in response.content.decode()
@@ -243,7 +243,7 @@ def test_invalid_filter_value_is_rejected_by_name(scenario, name, query):
 def test_filters_select_the_matching_rows(scenario):
     product = scenario.code.product
     code = factories.code(scenario.brand, scan_limit=None)
-    scenario.mine.verify(scenario.code)
+    scenario.customer_api.verify(scenario.code)
 
     def ids(path, **query):
         return [row.get("id") or row.get("code") or row["scan_id"] for row in rows(path, **query)]
@@ -266,7 +266,7 @@ def test_filters_select_the_matching_rows(scenario):
     assert ids("brand/batches", is_recalled="true") == [scenario.recall.batches.get().pk]
     assert ids("brand/products", id=f"{product.pk},{2**40}") == [product.pk]
     assert [row["user_id"] for row in rows("brand/members", user_id=scenario.customer.pk)] == [scenario.customer.pk]
-    assert rows("brand/members", user_id=scenario.stranger.pk) == []
+    assert rows("brand/members", user_id=scenario.other_customer.pk) == []
 
 
 def test_recalled_batch_names_its_recall(scenario):
@@ -340,5 +340,5 @@ def test_segment_has_its_member_count_and_evaluation_time(scenario):
     listed = scenario.bare_hub.get("brand/members", segment=segment.pk).json()["data"]
     assert [row["user_id"] for row in listed] == [rich.pk]
     assert scenario.bare_hub.get("brand/members", segment=2**40).json()["data"] == []
-    other_hub = scenario.api.hub(of=scenario.other)
+    other_hub = scenario.api.hub(brand=scenario.other_brand)
     assert other_hub.get("brand/members", segment=segment.pk).json()["data"] == []

@@ -47,7 +47,7 @@ def test_member_is_found_by_email_phone_external_id_or_barcode(scenario):
         [row] = scenario.bare_hub.get("brand/members", **{name: value}).json()["data"]
         assert (row["user_id"], row["phone"]) == (scenario.customer.pk, "+41791234567"), name
         assert scenario.bare_hub.get("brand/members", **{name: f"{value}0"}).json()["data"] == [], name
-        other_hub = scenario.api.hub(of=scenario.other)
+        other_hub = scenario.api.hub(brand=scenario.other_brand)
         assert other_hub.get("brand/members", **{name: value}).json()["data"] == [], name
 
 
@@ -172,7 +172,7 @@ def test_rejected_request_does_not_use_up_its_idempotency_key(scenario):
 def test_idempotency_keys_of_different_callers_are_independent(scenario):
     scenario.call("create_product", idempotency_key="same")
     owner = scenario.api.as_customer(staff(scenario.brand, role="owner"))
-    other_hub = scenario.api.hub(of=scenario.other)
+    other_hub = scenario.api.hub(brand=scenario.other_brand)
 
     for caller in (owner, other_hub):
         created = scenario.call(

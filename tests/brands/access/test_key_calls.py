@@ -21,7 +21,7 @@ def make_key(brand, kind="hub", **fields):
 def test_latest_calls_with_a_hub_key_are_recorded(api):
     key, text = make_key(api.brand, scopes=["read"])
     code = factories.code(api.brand)
-    hub = api.having(api_key=text)
+    hub = api.with_headers(api_key=text)
 
     hub.get(f"/api/v1/auth-codes/{code}/scans")
     rejected = hub.post("members", {"user_id": 1})
@@ -36,7 +36,7 @@ def test_call_from_a_forbidden_network_is_recorded(api):
     """The owner of the key looks for it in this list."""
     key, text = make_key(api.brand, scopes=["read"], networks=["203.0.113.0/24"])
 
-    replace(api, address="198.51.100.7").having(api_key=text).get("brand/levels")
+    replace(api, address="198.51.100.7").with_headers(api_key=text).get("brand/levels")
 
     [call] = key_calls.latest(key.pk)
     assert (call.path, call.status) == ("/api/v1/brand/levels", 401)
@@ -45,7 +45,7 @@ def test_call_from_a_forbidden_network_is_recorded(api):
 def test_rejected_calls_do_not_displace_accepted_ones(api, monkeypatch):
     monkeypatch.setattr(key_calls, "MAX_CALLS", 3)
     key, text = make_key(api.brand, scopes=["read"], networks=["203.0.113.0/24"])
-    hub = api.having(api_key=text)
+    hub = api.with_headers(api_key=text)
     replace(hub, address="203.0.113.9").get("brand/levels")
     for _ in range(5):
         replace(hub, address="198.51.100.7").get("brand/levels")
@@ -57,14 +57,14 @@ def test_number_of_recorded_calls_is_limited(api, monkeypatch):
     monkeypatch.setattr(key_calls, "MAX_CALLS", 3)
     key, text = make_key(api.brand, scopes=["read"])
     for _ in range(5):
-        api.having(api_key=text).get("brand/levels")
+        api.with_headers(api_key=text).get("brand/levels")
 
     assert len(key_calls.latest(key.pk)) == 3
 
 
 def test_calls_with_app_keys_are_not_recorded(api):
     key, text = make_key(api.brand, "app")
-    api.having(api_key=text).get("brand/levels")
+    api.with_headers(api_key=text).get("brand/levels")
 
     assert key_calls.latest(key.pk) == []
 
@@ -73,14 +73,14 @@ def test_calls_with_app_keys_are_not_recorded(api):
 def test_calls_with_unknown_and_revoked_keys_are_not_recorded(api, kind):
     """Such keys are no brand's: anybody could fill the lists."""
     key, text = make_key(api.brand, scopes=["read"])
-    api.having(api_key=text).get("brand/levels")
+    api.with_headers(api_key=text).get("brand/levels")
     before = recorded_lists()
     if kind == "revoked":
         api_keys.revoke(key=key, at=timezone.now())
     else:
         text = f"{text[:-8]}{'x' * 8}"
 
-    assert api.having(api_key=text).get("brand/levels").status_code == 401
+    assert api.with_headers(api_key=text).get("brand/levels").status_code == 401
 
     assert [call.status for call in key_calls.latest(key.pk)] == [200]
     assert recorded_lists() == before != set()
@@ -95,7 +95,7 @@ def test_calls_are_answered_while_redis_is_unavailable(api, monkeypatch):
     monkeypatch.setattr(key_calls, "run", raise_connection_error)
     monkeypatch.setattr(key_calls, "command", raise_connection_error)
 
-    assert api.having(api_key=text).get("brand/levels").status_code == 200
+    assert api.with_headers(api_key=text).get("brand/levels").status_code == 200
     assert key_calls.latest(key.pk) is None
     outage.__init__()
 

@@ -303,7 +303,7 @@ def status_as(issuer, brand, settings):
 
     def call_as(user, path="customer/loyalty/points"):
         token = issuer.token(user_id=user.pk, brand_id=brand.pk)
-        return Api(brand).having(authorization=f"Bearer {token}").get(path).status_code
+        return Api(brand).with_headers(authorization=f"Bearer {token}").get(path).status_code
 
     return call_as
 
@@ -334,6 +334,8 @@ def test_staff_cannot_scan_with_a_token_of_the_external_issuer(issuer, brand, se
     answers = []
     for user in (factories.customer(brand), factories.customer(brand, is_staff=True)):
         token = issuer.token(user_id=user.pk, brand_id=brand.pk)
-        answers.append(Api(brand).having(authorization=f"Bearer {token}").verify(factories.code(brand)).status_code)
+        answers.append(
+            Api(brand).with_headers(authorization=f"Bearer {token}").verify(factories.code(brand)).status_code
+        )
 
     assert answers == [200, 401]

@@ -92,17 +92,17 @@ def test_lockout_ends(rates, address, settings):
     assert passes(guesser)
 
 
-def test_parallel_guesses_get_no_more_answers_than_the_limit(rates, address, at_once):
+def test_parallel_guesses_get_no_more_answers_than_the_limit(rates, address, run_concurrently):
     rates(unknown_code="20/hour")
     guesser = user(address)
 
-    assert sum(at_once(32, lambda: sum(is_answered(guesser) for _ in range(2)))) == 20
+    assert sum(run_concurrently(32, lambda: sum(is_answered(guesser) for _ in range(2)))) == 20
 
 
-def test_customers_of_one_address_share_a_wider_limit(rates, address, at_once):
+def test_customers_of_one_address_share_a_wider_limit(rates, address, run_concurrently):
     rates(unknown_code="2/hour", unknown_code_address="5/hour")
 
-    assert sum(at_once(16, lambda: is_answered(user(address)))) == 5
+    assert sum(run_concurrently(16, lambda: is_answered(user(address)))) == 5
     assert not passes(user(address))
     assert passes(user(uuid.uuid4().hex))
 
@@ -232,11 +232,11 @@ def test_repeated_code_is_allowed_when_the_brands_limit_is_used_up(rates, addres
     assert [passes(guesser, code) for code in ("A-1", "A-2", "A-1")] == [True, False, True]
 
 
-def test_limits_are_exact_under_parallel_calls(rates, address, at_once):
+def test_limits_are_exact_under_parallel_calls(rates, address, run_concurrently):
     rates(plain_codes="40/hour")
     guesser = user(address)
 
-    passed = at_once(32, lambda: count_allowed(guesser, [uuid.uuid4().hex for _ in range(5)]))
+    passed = run_concurrently(32, lambda: count_allowed(guesser, [uuid.uuid4().hex for _ in range(5)]))
 
     assert sum(passed) == 40
 
@@ -288,11 +288,11 @@ def test_exemptions_are_evaluated_only_when_a_limit_is_used_up(address):
     assert passes(user(address), "BIS-1", exemptions=Exemptions(fail, fail, fail))
 
 
-def test_checks_count_towards_the_rate_limit_of_scans(rates, address, at_once):
+def test_checks_count_towards_the_rate_limit_of_scans(rates, address, run_concurrently):
     rates(scan="100/minute")
     guesser = user(address)
 
-    passed = at_once(32, lambda: sum(passes(guesser) for _ in range(20)))
+    passed = run_concurrently(32, lambda: sum(passes(guesser) for _ in range(20)))
 
     assert sum(passed) == 100
     with pytest.raises(RateLimited) as raised:

@@ -164,33 +164,33 @@ def test_finding_a_key_takes_one_statement_and_a_second_once_a_minute(brand, dja
 
 
 @pytest.mark.django_db(transaction=True)
-def test_recording_the_use_of_a_key_waits_for_no_lock(brand, at_once):
+def test_recording_the_use_of_a_key_waits_for_no_lock(brand, run_concurrently):
     key, text = make_key(brand)
 
     with connection.cursor() as cursor:
         cursor.execute("BEGIN")
         cursor.execute("SELECT 1 FROM brands_apikey FOR UPDATE")
-        callers = at_once(1, lambda: find(text))
+        callers = run_concurrently(1, lambda: find(text))
         cursor.execute("ROLLBACK")
 
     assert [caller.key_id for caller in callers] == [key.pk]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_parallel_calls_create_only_two_keys(brand, at_once):
-    outcomes = at_once(16, lambda: make_key(brand))
+def test_parallel_calls_create_only_two_keys(brand, run_concurrently):
+    outcomes = run_concurrently(16, lambda: make_key(brand))
 
     assert sum(isinstance(outcome, tuple) for outcome in outcomes) == ApiKey.objects.count() == 2
 
 
 @pytest.mark.django_db(transaction=True)
-def test_control_without_the_row_lock_parallel_calls_create_more(brand, at_once, monkeypatch):
+def test_control_without_the_row_lock_parallel_calls_create_more(brand, run_concurrently, monkeypatch):
     """Shows that the test above depends on the lock of the brand's row."""
     monkeypatch.setattr(QuerySet, "select_for_update", lambda rows, **_: rows)
 
     def created_keys():
         ApiKey.objects.all().delete()
-        at_once(16, lambda: make_key(brand))
+        run_concurrently(16, lambda: make_key(brand))
         return ApiKey.objects.count()
 
     assert any(created_keys() > 2 for _ in range(20))
@@ -253,7 +253,7 @@ def test_key_is_valid_only_from_its_networks(api, networks, address, allowed):
     _, text = make_key(api.brand, scopes=["read"], networks=networks)
     code = factories.code(api.brand)
 
-    answer = replace(api, address=address).having(api_key=text).get(f"/api/v1/auth-codes/{code}/scans")
+    answer = replace(api, address=address).with_headers(api_key=text).get(f"/api/v1/auth-codes/{code}/scans")
 
     assert answer.status_code == (200 if allowed else 401)
     if not allowed:
@@ -264,10 +264,10 @@ def test_network_is_the_address_that_the_proxy_saw(api, settings):
     settings.TRUSTED_PROXIES = 1
     _, text = make_key(api.brand, scopes=["read"], networks=["203.0.113.0/24"])
     path = f"/api/v1/auth-codes/{factories.code(api.brand)}/scans"
-    hub = api.having(api_key=text)
+    hub = api.with_headers(api_key=text)
 
-    assert hub.having(x_forwarded_for="198.51.100.7, 203.0.113.9").get(path).status_code == 200
-    assert hub.having(x_forwarded_for="203.0.113.9, 198.51.100.7").get(path).status_code == 401
+    assert hub.with_headers(x_forwarded_for="198.51.100.7, 203.0.113.9").get(path).status_code == 200
+    assert hub.with_headers(x_forwarded_for="203.0.113.9, 198.51.100.7").get(path).status_code == 401
 
 
 CALLS_BY_SCOPE = {
@@ -289,6 +289,6 @@ def test_hub_calls_need_their_scope(api, scope, method, path):
     _, key_with_scope = make_key(api.brand, scopes=[scope])
     _, key_without_scope = make_key(api.brand, scopes=set(ApiKey.Scope.values) - {scope})
 
-    rejected = api.having(api_key=key_without_scope).call(method, url, data=body)
+    rejected = api.with_headers(api_key=key_without_scope).call(method, url, data=body)
     assert (rejected.status_code, rejected.json()["details"]) == (403, {"scope": scope})
-    assert api.having(api_key=key_with_scope).call(method, url, data=body).status_code != 403
+    assert api.with_headers(api_key=key_with_scope).call(method, url, data=body).status_code != 403

@@ -17,7 +17,7 @@ from core.errors import RateLimited
 from core.redis import client as redis_client
 from events.models import Event
 from tests.support import factories
-from tests.support.api import Api, error, somewhere
+from tests.support.api import Api, error, random_address
 from tests.support.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +26,7 @@ WRONG = "a wrong pass phrase"
 
 @pytest.fixture
 def email():
-    return f"{somewhere().replace(':', '')}@example.com"
+    return f"{random_address().replace(':', '')}@example.com"
 
 
 def count_allowed(attempts, email, *, networks=lambda: "198.51.100.7", endpoint=PORTAL, device=""):
@@ -88,16 +88,16 @@ def test_one_network_has_at_most_50_attempts_a_day(email):
 
 
 def test_ten_thousand_networks_have_50_attempts_a_day(email):
-    assert count_allowed(10_000, email, networks=somewhere) == 50
+    assert count_allowed(10_000, email, networks=random_address) == 50
 
 
-def test_parallel_attempts_are_limited_like_serial_ones(email, at_once):
-    outcomes = at_once(24, lambda: begin(endpoint=PORTAL, email=email, network="198.51.100.7"))
+def test_parallel_attempts_are_limited_like_serial_ones(email, run_concurrently):
+    outcomes = run_concurrently(24, lambda: begin(endpoint=PORTAL, email=email, network="198.51.100.7"))
 
     assert len([each for each in outcomes if not isinstance(each, Exception)]) == 5
 
 
-def test_control_checking_before_counting_allows_more_attempts(email, at_once):
+def test_control_checking_before_counting_allows_more_attempts(email, run_concurrently):
     """Attempts that check the count first and increment it afterwards exceed the limit."""
     client, key = redis_client.client(), f"loyalty:tests:{email}"
     all_have_checked, passed = threading.Barrier(24), []
@@ -109,17 +109,17 @@ def test_control_checking_before_counting_allows_more_attempts(email, at_once):
             client.incr(key)
             passed.append(1)
 
-    at_once(24, check_then_count)
+    run_concurrently(24, check_then_count)
 
     assert len(passed) > 5
 
 
 def test_known_device_can_log_in_while_others_guess(email):
     device = login_throttle.make_device(factories.user(email=email))
-    count_allowed(60, email, networks=somewhere)
+    count_allowed(60, email, networks=random_address)
 
-    assert count_allowed(1, email, networks=somewhere) == 0
-    assert count_allowed(60, email, networks=somewhere, device=device) == 5
+    assert count_allowed(1, email, networks=random_address) == 0
+    assert count_allowed(60, email, networks=random_address, device=device) == 5
 
 
 def test_device_loses_its_exemption_with_a_new_password(email):
@@ -127,13 +127,13 @@ def test_device_loses_its_exemption_with_a_new_password(email):
     user = factories.user(email=email)
     device = login_throttle.make_device(user)
     staff.set_password(user=user, password="another pass phrase", at=timezone.now())
-    count_allowed(60, email, networks=somewhere)
+    count_allowed(60, email, networks=random_address)
 
-    assert count_allowed(1, email, networks=somewhere, device=device) == 0
+    assert count_allowed(1, email, networks=random_address, device=device) == 0
 
 
 def test_attempts_in_a_session_do_not_depend_on_those_of_others(email):
-    count_allowed(60, email, networks=somewhere)
+    count_allowed(60, email, networks=random_address)
 
     passed = 0
     for _time in range(9):
@@ -148,23 +148,23 @@ def test_attempts_in_a_session_do_not_depend_on_those_of_others(email):
 @pytest.mark.parametrize("device", ["", "rubbish", "x" * 5_000, "a:b:c"])
 def test_unknown_device_is_not_exempt(email, device):
     other = login_throttle.make_device(factories.user(email="somebody.else@example.com"))
-    count_allowed(60, email, networks=somewhere)
+    count_allowed(60, email, networks=random_address)
 
-    assert count_allowed(1, email, networks=somewhere, device=device or other) == 0
+    assert count_allowed(1, email, networks=random_address, device=device or other) == 0
 
 
 def test_endpoints_count_attempts_separately(email):
-    count_allowed(60, email, networks=somewhere, endpoint=login_throttle.at_brand(1))
+    count_allowed(60, email, networks=random_address, endpoint=login_throttle.at_brand(1))
 
-    assert count_allowed(1, email, networks=somewhere, endpoint=login_throttle.at_brand(2)) == 1
-    assert count_allowed(1, email, networks=somewhere, endpoint=PORTAL) == 1
+    assert count_allowed(1, email, networks=random_address, endpoint=login_throttle.at_brand(2)) == 1
+    assert count_allowed(1, email, networks=random_address, endpoint=PORTAL) == 1
 
 
 def test_network_has_one_set_of_attempts_for_all_brands(email):
     endpoints = [login_throttle.at_brand(number) for number in range(1, 9)]
 
     assert sum(count_allowed(1, email, endpoint=endpoint) for endpoint in endpoints) == 5
-    assert count_allowed(1, email, endpoint=endpoints[0], networks=somewhere) == 1
+    assert count_allowed(1, email, endpoint=endpoints[0], networks=random_address) == 1
     assert count_allowed(1, email, endpoint=PORTAL) == 1
 
 
@@ -179,7 +179,7 @@ def test_correct_password_releases_its_attempt(email):
 
 
 def guess(brand, email, password=WRONG, *, address=None, **fields):
-    api = Api(brand, address=address or somewhere())
+    api = Api(brand, address=address or random_address())
     return api.post("auth/token", {"email": email, "password": password, "brand_id": brand.pk, **fields})
 
 
@@ -225,7 +225,7 @@ def test_rate_limit_across_brands_applies_to_passwords_of_erasures(shop, setting
 
 def test_failed_attempts_of_others_do_not_prevent_an_erasure(shop):
     customer = factories.customer(shop, password=PASSWORD)
-    customer_api = Api(shop, address=somewhere()).as_customer(customer)
+    customer_api = Api(shop, address=random_address()).as_customer(customer)
     for _ in range(52):
         guess(shop, customer.email)
 
@@ -287,12 +287,12 @@ def colleague(brand):
 
 
 def portal(email, password, client=None):
-    client = client or Client(REMOTE_ADDR=somewhere())
+    client = client or Client(REMOTE_ADDR=random_address())
     return client.post("/admin/login/", {"username": email, "password": password, "next": "/admin/"})
 
 
 def test_known_browser_logs_in_while_others_guess(shop):
-    user, browser = colleague(shop), Client(REMOTE_ADDR=somewhere())
+    user, browser = colleague(shop), Client(REMOTE_ADDR=random_address())
     assert portal(user.email, PASSWORD, browser).status_code == 302
     browser.post("/admin/logout/")
     for _ in range(55):

@@ -25,7 +25,7 @@ def session(brand, user):
 
 def statuses_with(brand, pair):
     """Return the statuses of a call that loads the user, of two scans, and of a refresh."""
-    api = Api(brand).having(authorization=f"Bearer {pair.access}")
+    api = Api(brand).with_headers(authorization=f"Bearer {pair.access}")
     answers = [
         api.get("customer/loyalty/points"),
         api.verify(factories.code(brand)),

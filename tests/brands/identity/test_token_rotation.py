@@ -154,20 +154,20 @@ def test_last_token_of_a_revoked_session_gets_no_successor_again(pair):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_twenty_parallel_rotations_get_one_successor(pair, at_once):
-    outcomes = at_once(20, lambda: rotate(pair.refresh))
+def test_twenty_parallel_rotations_get_one_successor(pair, run_concurrently):
+    outcomes = run_concurrently(20, lambda: rotate(pair.refresh))
 
     assert {jti_of(outcome) for outcome in outcomes} == {LoginSession.objects.get().current_jti}
 
 
 @pytest.mark.django_db(transaction=True)
-def test_control_without_the_row_lock_parallel_rotations_get_several(customer, brand, at_once, monkeypatch):
+def test_control_without_the_row_lock_parallel_rotations_get_several(customer, brand, run_concurrently, monkeypatch):
     """Shows that the test above depends on the row lock."""
     monkeypatch.setattr(QuerySet, "select_for_update", lambda rows, **_: rows)
 
     def successors():
         pair = tokens.issue(user=customer, brand=brand, at=timezone.now())
-        outcomes = at_once(20, lambda: rotate(pair.refresh))
+        outcomes = run_concurrently(20, lambda: rotate(pair.refresh))
         return {jti_of(outcome) for outcome in outcomes if not isinstance(outcome, Exception)}
 
     assert any(len(successors()) > 1 for _ in range(20))

@@ -15,7 +15,7 @@ from brands.models.people import StaffRole
 from brands.models.tenants import Brand
 from loyalty.models.accounts import UserPoints
 from tests.support import factories
-from tests.support.portal import LABELS, address, brand_with_one_of_each, browser, of_a_row, scan, staff, text
+from tests.support.portal import LABELS, address, brand_with_one_of_each, browser, row_action_names, scan, staff, text
 
 pytestmark = pytest.mark.django_db
 MARKER = "zebra"
@@ -57,7 +57,7 @@ def addresses_of(foreign: dict[str, Any]) -> list[str]:
     for label in LABELS:
         row = foreign[label]
         urls += [address(label), address(label, "add"), address(label) + "?all="]
-        urls += [address(label, action, row.pk) for action in of_a_row(label)]
+        urls += [address(label, action, row.pk) for action in row_action_names(label)]
         urls += [f"{address(label)}?q={search_text}" for search_text in (row.pk, "a")]
     for model in admin.site._registry:
         for field in model._meta.get_fields():

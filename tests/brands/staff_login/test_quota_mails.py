@@ -15,7 +15,7 @@ from brands.staff_login.models import StaffMail
 from brands.tenants import quotas
 from core.redis import client
 from tests.support import factories
-from tests.support.concurrency import while_uncommitted
+from tests.support.concurrency import run_during_transaction
 from tests.support.portal import staff
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -97,7 +97,7 @@ def test_old_quota_mails_are_purged(brand):
 
 
 def run_two_tasks_concurrently():
-    while_uncommitted(lambda: quota_mails.send_due(at=NOON), lambda: quota_mails.send_due(at=NOON))
+    run_during_transaction(lambda: quota_mails.send_due(at=NOON), lambda: quota_mails.send_due(at=NOON))
     return StaffMail.objects.filter(kind=StaffMail.Kind.QUOTA).count()
 
 

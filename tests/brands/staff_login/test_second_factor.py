@@ -16,7 +16,7 @@ from brands.staff_login.models import Factor, RecoveryCode, SignInSettings
 from tests.brands.staff_login.provider import sign_in
 from tests.brands.staff_login.signing_in import add_app, code_of, is_logged_in, submit_password
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.portal import staff
 
 
@@ -222,7 +222,7 @@ ATTEMPTS = 24
 
 
 def count_concurrent_successes(use):
-    return sum(at_once(lambda _attempt: use(), range(ATTEMPTS), threads=ATTEMPTS))
+    return sum(run_concurrently(lambda _attempt: use(), range(ATTEMPTS), threads=ATTEMPTS))
 
 
 @pytest.mark.django_db(transaction=True)

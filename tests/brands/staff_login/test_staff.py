@@ -10,7 +10,7 @@ from brands.models.tenants import Brand
 from brands.staff_login import staff as people
 from core.errors import Invalid
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.portal import address, browser, errors, form_of, staff
 
 ROUNDS = 20
@@ -121,7 +121,7 @@ def count_brands_without_owner(remove_owner: Any) -> int:
     for _ in range(ROUNDS):
         brand = factories.brand()
         pair = [role_of(staff(brand), brand) for _ in range(2)]
-        at_once(remove_owner, pair)
+        run_concurrently(remove_owner, pair)
         ownerless += not owners(brand)
     return ownerless
 

@@ -27,7 +27,7 @@ from loyalty.models.webhooks import WebhookDelivery
 from tests.loyalty.integrations.webhooks import endpoint, hasten, send
 from tests.support import factories
 from tests.support.api import error
-from tests.support.concurrency import at_once, while_uncommitted
+from tests.support.concurrency import run_concurrently, run_during_transaction
 from tests.support.fakes.fake_http import receiver, reset_breakers
 from tests.support.portal import address, browser, staff, text
 
@@ -98,7 +98,7 @@ def test_codes_above_the_quota_are_rejected_for_that_brand_alone(brand, neighbou
 def create_concurrently(brand):
     for prefix in "ABCDEFGH":
         prefixes.reserve(brand=brand, prefix=f"{prefix}-", at=timezone.now(), by=None)
-    results = at_once(lambda prefix: create_batch(brand, 100, f"{prefix}-"), "ABCDEFGH", threads=8)
+    results = run_concurrently(lambda prefix: create_batch(brand, 100, f"{prefix}-"), "ABCDEFGH", threads=8)
     return sum(isinstance(each, BatchRange) for each in results)
 
 
@@ -111,7 +111,7 @@ def test_concurrent_batches_do_not_exceed_the_quota(brand):
 def test_concurrent_jobs_do_not_exceed_the_quota(brand):
     set_quota(brand, "jobs", 1)
 
-    assert isinstance(while_uncommitted(lambda: start_job(brand), lambda: start_job(brand)), QuotaReached)
+    assert isinstance(run_during_transaction(lambda: start_job(brand), lambda: start_job(brand)), QuotaReached)
 
 
 def test_control_job_created_without_the_lock_lets_another_exceed_the_quota(brand):
@@ -120,7 +120,7 @@ def test_control_job_created_without_the_lock_lets_another_exceed_the_quota(bran
     def create_without_lock():
         Job.objects.create(brand=brand, kind="generate", title="A test")
 
-    assert isinstance(while_uncommitted(create_without_lock, lambda: start_job(brand)), Job)
+    assert isinstance(run_during_transaction(create_without_lock, lambda: start_job(brand)), Job)
     assert Job.objects.count() == 2
 
 
@@ -190,7 +190,7 @@ def test_events_above_the_quota_wait_until_midnight_utc(brand, neighbour):
 def test_counters_are_exact_across_threads(brand):
     set_quota(brand, "events", 50)
 
-    assert sum(at_once(lambda _: quotas.take(brand.pk, quotas.Resource.EVENTS), range(200), threads=8)) == 50
+    assert sum(run_concurrently(lambda _: quotas.take(brand.pk, quotas.Resource.EVENTS), range(200), threads=8)) == 50
     assert used(brand, "events") == 50
 
 

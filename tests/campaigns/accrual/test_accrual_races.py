@@ -22,8 +22,8 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import accounts, ledger
 from tests.support import factories
-from tests.support.concurrency import at_once
-from tests.support.statements import altered
+from tests.support.concurrency import run_concurrently
+from tests.support.statements import with_replacements
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -53,7 +53,7 @@ def scan(customer, code):
 
 
 def accrue_concurrently(brand, customer, code, times):
-    return at_once(
+    return run_concurrently(
         lambda _number: campaign_event.process_campaign_event(scan_action(brand, customer, code)), range(times)
     )
 
@@ -90,7 +90,9 @@ def accounts_unguarded(monkeypatch):
     monkeypatch.setattr(decide, "binding_limit", paused_after(decide.binding_limit))
     version = "AND a.xmin = ANY (ARRAY[i.version::xid])"
     original_statement_with = write.statement_with
-    monkeypatch.setattr(write, "statement_with", lambda parts: altered(original_statement_with(parts), (version, "")))
+    monkeypatch.setattr(
+        write, "statement_with", lambda parts: with_replacements(original_statement_with(parts), (version, ""))
+    )
     monkeypatch.setattr(accounts, "lock", lambda **_: None)
 
 
@@ -131,7 +133,7 @@ def balances_reported(brand, customer):
     """The balance that each of many accepted scans, delivered concurrently, reported after it."""
     for code in factories.batch(brand, quantity=20).codes.all():
         scan(customer, code)
-    at_once(delivery.deliver, leases.claim(limit=20))
+    run_concurrently(delivery.deliver, leases.claim(limit=20))
     return sorted(event.outcome["new_balance"] for event in Event.objects.filter(detail_type="scan-auth"))
 
 
@@ -150,7 +152,7 @@ def deliver_portions_concurrently(brand, customer_count):
     customers = [factories.customer(brand) for _ in range(customer_count)]
     for number, code in enumerate(factories.batch(brand, quantity=40).codes.all()):
         scan(customers[number % customer_count], code)
-    at_once(delivery.deliver_events, [leases.claim(limit=5) for _ in range(8)], threads=8)
+    run_concurrently(delivery.deliver_events, [leases.claim(limit=5) for _ in range(8)], threads=8)
 
 
 @pytest.mark.parametrize("customer_count", [2, 7])
@@ -177,7 +179,7 @@ def test_event_leased_by_several_portions_is_credited_once(brand):
         scan(customer, code)
     leased = leases.claim(limit=5)
 
-    at_once(delivery.deliver_events, [leased] * 6, threads=6)
+    run_concurrently(delivery.deliver_events, [leased] * 6, threads=6)
 
     assert LoyaltyTransaction.objects.count() == 5
     assert list(consistency.differences()) == []
@@ -222,7 +224,7 @@ def test_account_changed_between_read_and_write_is_read_again(brand, monkeypatch
 def test_fifty_customers_racing_for_one_scan_create_one_ledger_entry(brand):
     customers, code = [factories.customer(brand) for _ in range(50)], factories.code(brand)
 
-    results = at_once(
+    results = run_concurrently(
         lambda customer: campaign_event.process_campaign_event(scan_action(brand, customer, code)), customers
     )
 
@@ -237,7 +239,7 @@ def test_concurrent_accruals_never_exceed_the_daily_point_limit(brand):
     brand.save()
     customer, codes = factories.customer(brand), list(factories.batch(brand, quantity=20).codes.all())
 
-    at_once(lambda code: campaign_event.process_campaign_event(scan_action(brand, customer, code)), codes)
+    run_concurrently(lambda code: campaign_event.process_campaign_event(scan_action(brand, customer, code)), codes)
 
     assert UserPoints.objects.get().points == 35
 
@@ -248,7 +250,7 @@ def test_control_concurrent_accruals_exceed_the_limit_without_the_lock(brand):
     brand.save()
     customer, codes = factories.customer(brand), list(factories.batch(brand, quantity=20).codes.all())
 
-    at_once(lambda code: campaign_event.process_campaign_event(scan_action(brand, customer, code)), codes)
+    run_concurrently(lambda code: campaign_event.process_campaign_event(scan_action(brand, customer, code)), codes)
 
     assert UserPoints.objects.get().points > 35
 
@@ -263,7 +265,7 @@ def test_event_leased_by_several_workers_is_credited_once(brand):
     publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
     [leased] = leases.claim(limit=10)
 
-    at_once(delivery.deliver, [leased] * 10)
+    run_concurrently(delivery.deliver, [leased] * 10)
 
     assert (LoyaltyTransaction.objects.count(), UserPoints.objects.get().points) == (1, 10)
     assert Event.objects.get(event_id=message.event_id).status == "done"
@@ -304,7 +306,7 @@ def test_envelope_sent_many_times_concurrently_is_stored_once(brand):
             brand=brand, user_id=customer.pk, token_verified=False, envelope=envelope, payload={"type": "login"}
         )
 
-    results = at_once(send, range(30))
+    results = run_concurrently(send, range(30))
 
     assert sorted(results) == [False] * 29 + [True]
     assert Event.objects.count() == 1
@@ -314,7 +316,7 @@ def test_concurrent_first_accruals_enrol_the_member_once(brand):
     customer = factories.customer(brand, enrolled=False)
     codes = list(factories.batch(brand, quantity=20).codes.all())
 
-    at_once(lambda code: campaign_event.process_campaign_event(scan_action(brand, customer, code)), codes)
+    run_concurrently(lambda code: campaign_event.process_campaign_event(scan_action(brand, customer, code)), codes)
 
     account = UserPoints.objects.get()
     assert (account.points, account.points_earned) == (200, 200)
@@ -325,7 +327,7 @@ def test_progress_counts_every_concurrent_action(brand):
     factories.milestone(campaign, 10, auto_claim=True, reward_points=5)
     customer, codes = factories.customer(brand), list(factories.batch(brand, quantity=20).codes.all())
 
-    at_once(lambda code: campaign_event.process_campaign_event(scan_action(brand, customer, code)), codes)
+    run_concurrently(lambda code: campaign_event.process_campaign_event(scan_action(brand, customer, code)), codes)
     worker.drain()
 
     assert customer.campaign_progress.get().progress == 20

@@ -21,7 +21,7 @@ from loyalty.points.explanations import texts_of
 from loyalty.programme import movements
 from tests.campaigns.earning.earning_rules import rule
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 
 pytestmark = pytest.mark.django_db
 ZONE = ZoneInfo("Europe/Berlin")
@@ -270,7 +270,7 @@ def test_concurrent_schedulers_publish_each_birthday_once():
     for each in customers:
         set_birthday(each, brand, timezone.now().date())
 
-    published = at_once(lambda _n: birthdays.publish_birthdays(at=timezone.now()), range(4), threads=4)
+    published = run_concurrently(lambda _n: birthdays.publish_birthdays(at=timezone.now()), range(4), threads=4)
     worker.drain()
 
     assert sum(published) == Event.objects.filter(detail_type="member-birthday").count() == len(customers)

@@ -19,7 +19,7 @@ def test_returns_reduce_progress_by_exactly_the_counted_amount(brand, customer):
 
     progress_left = []
     for number, amount in enumerate(["33.33", "33.33", "33.33", "0.01"]):
-        shop.give_back(brand, customer, "A-1", return_id=f"R-{number}", amount=amount)
+        shop.return_order(brand, customer, "A-1", return_id=f"R-{number}", amount=amount)
         progress_left.append(UserLoyaltyCampaign.objects.get().progress)
 
     assert progress_left == [Decimal("116.67"), Decimal("83.34"), Decimal("50.01"), Decimal("50.00")]

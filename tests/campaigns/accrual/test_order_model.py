@@ -279,6 +279,6 @@ def test_service_behaves_like_the_model(monkeypatch, delays_points, recomputes_l
             assert outcomes[0] == outcomes[1], (action, arguments)
             expected = (model.balance, model.pending, model.owed, model.lifetime, model.level)
             assert service.state() == expected, (action, arguments)
-        assert shop.contradictions() == []
+        assert shop.inconsistencies() == []
         monkeypatch.undo()
         transaction.set_rollback(True)

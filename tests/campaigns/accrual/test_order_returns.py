@@ -32,36 +32,36 @@ def spend(brand, customer, points):
     return factories.redemption(customer, factories.reward(brand, cost=points))
 
 
-@pytest.mark.parametrize("return_whole_order", [shop.give_back, shop.cancel])
+@pytest.mark.parametrize("return_whole_order", [shop.return_order, shop.cancel])
 def test_returning_a_whole_order_reverses_all_its_points(brand, customer, return_whole_order):
     shop.buy(brand, customer, subtotal="99.00")
 
     event = return_whole_order(brand, customer)
 
     assert (event.status, event.outcome["points_reversed"], event.outcome["amount"]) == ("done", 10, 99)
-    assert shop.numbers(brand, customer) == (0, 0, 0)
-    assert shop.lines() == [("earned", "order:A-1", 10), ("reversed", "return:A-1:whole", 10)]
-    assert shop.held_by(brand, customer).lifetime == 0
+    assert shop.point_totals(brand, customer) == (0, 0, 0)
+    assert shop.ledger_entries() == [("earned", "order:A-1", 10), ("reversed", "return:A-1:whole", 10)]
+    assert shop.checked_account(brand, customer).lifetime == 0
 
 
 def test_partial_returns_reverse_exactly_the_points_earned(brand, customer):
     shop.buy(brand, customer, subtotal="100.00")
 
     points_reversed = [
-        shop.give_back(brand, customer, return_id=f"R-{n}", amount=amount).outcome["points_reversed"]
+        shop.return_order(brand, customer, return_id=f"R-{n}", amount=amount).outcome["points_reversed"]
         for n, amount in enumerate(["33.33", "33.33", "33.33", "0.01"])
     ]
 
     assert points_reversed == [3, 4, 3, 0]
-    assert shop.numbers(brand, customer) == (0, 0, 0)
+    assert shop.point_totals(brand, customer) == (0, 0, 0)
 
 
 def test_remainder_of_an_order_can_be_cancelled(brand, customer):
     shop.buy(brand, customer, subtotal="100.00")
-    shop.give_back(brand, customer, return_id="R-1", amount="15.00")
+    shop.return_order(brand, customer, return_id="R-1", amount="15.00")
 
     assert shop.cancel(brand, customer).outcome["points_reversed"] == 8
-    assert shop.numbers(brand, customer) == (0, 0, 0)
+    assert shop.point_totals(brand, customer) == (0, 0, 0)
 
 
 def test_returned_items_count_at_their_discounted_price(brand, customer):
@@ -71,16 +71,16 @@ def test_returned_items_count_at_their_discounted_price(brand, customer):
     ]
     shop.buy(brand, customer, subtotal="100.00", discount="50.00", items=items)
 
-    one_hat = shop.give_back(brand, customer, return_id="R-1", items=[{"sku": "HAT", "quantity": 1}])
-    bag = shop.give_back(brand, customer, return_id="R-2", items=[{"sku": "BAG", "quantity": 1}])
-    too_many = shop.give_back(brand, customer, return_id="R-3", items=[{"sku": "HAT", "quantity": 2}])
-    last_hat = shop.give_back(brand, customer, return_id="R-4", items=[{"sku": "HAT", "quantity": 1}])
+    one_hat = shop.return_order(brand, customer, return_id="R-1", items=[{"sku": "HAT", "quantity": 1}])
+    bag = shop.return_order(brand, customer, return_id="R-2", items=[{"sku": "BAG", "quantity": 1}])
+    too_many = shop.return_order(brand, customer, return_id="R-3", items=[{"sku": "HAT", "quantity": 2}])
+    last_hat = shop.return_order(brand, customer, return_id="R-4", items=[{"sku": "HAT", "quantity": 1}])
 
     assert [each.outcome["amount"] for each in (one_hat, bag, last_hat)] == [15, 20, 15]
     assert [each.outcome["points_reversed"] for each in (one_hat, bag, last_hat)] == [2, 2, 1]
     assert too_many.outcome["error"] == "RETURN_EXCEEDS_ORDER"
     assert too_many.outcome["details"] == {"field": "items", "left": 1, "item": "HAT"}
-    assert shop.numbers(brand, customer) == (0, 0, 0)
+    assert shop.point_totals(brand, customer) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -95,34 +95,34 @@ def test_returned_items_count_at_their_discounted_price(brand, customer):
 )
 def test_return_of_more_than_was_bought_is_rejected_with_the_remainder(brand, customer, return_fields, left):
     shop.buy(brand, customer, subtotal="100.00")
-    shop.give_back(brand, customer, return_id="R-1", amount="40.00")
+    shop.return_order(brand, customer, return_id="R-1", amount="40.00")
 
-    event = shop.give_back(brand, customer, **return_fields)
+    event = shop.return_order(brand, customer, **return_fields)
 
     assert (event.status, event.outcome["error"]) == ("refused", "RETURN_EXCEEDS_ORDER")
     assert event.outcome["details"] == left
-    assert shop.numbers(brand, customer) == (6, 0, 0)
+    assert shop.point_totals(brand, customer) == (6, 0, 0)
 
 
 def test_return_of_a_fully_returned_order_is_rejected(brand, customer):
     shop.buy(brand, customer)
     shop.cancel(brand, customer)
 
-    event = shop.give_back(brand, customer, return_id="R-9")
+    event = shop.return_order(brand, customer, return_id="R-9")
 
     assert (event.status, event.outcome["error"]) == ("refused", "RETURN_EXCEEDS_ORDER")
 
 
 def test_return_reported_in_another_event_changes_nothing(brand, customer):
     shop.buy(brand, customer)
-    first = shop.give_back(brand, customer, return_id="R-1", amount="50.00")
+    first = shop.return_order(brand, customer, return_id="R-1", amount="50.00")
 
-    again = shop.give_back(brand, customer, return_id="R-1", amount="50.00")
-    other = shop.give_back(brand, customer, return_id="R-1", amount="20.00")
+    again = shop.return_order(brand, customer, return_id="R-1", amount="50.00")
+    other = shop.return_order(brand, customer, return_id="R-1", amount="20.00")
 
     assert again.outcome == first.outcome
     assert other.outcome["error"] == "RETURN_ID_REUSED"
-    assert shop.numbers(brand, customer) == (5, 0, 0)
+    assert shop.point_totals(brand, customer) == (5, 0, 0)
 
 
 def test_return_in_another_currency_is_rejected(brand, customer):
@@ -138,17 +138,17 @@ def test_return_in_another_currency_is_rejected(brand, customer):
 def test_return_of_another_customers_order_is_rejected(brand, customer):
     shop.buy(brand, customer)
 
-    event = shop.give_back(brand, factories.customer(brand))
+    event = shop.return_order(brand, factories.customer(brand))
 
     assert (event.status, event.outcome["error"]) == ("refused", "ORDER_ALREADY_CREDITED")
-    assert shop.numbers(brand, customer) == (10, 0, 0)
+    assert shop.point_totals(brand, customer) == (10, 0, 0)
 
 
 def test_order_of_another_brand_is_unknown(brand, customer):
     other_brand = factories.brand()
     shop.buy(brand, customer)
 
-    event = shop.give_back(other_brand, factories.customer(other_brand))
+    event = shop.return_order(other_brand, factories.customer(other_brand))
 
     assert event.status == "pending"
     assert OrderReturn.objects.get().brand == other_brand
@@ -160,8 +160,8 @@ def test_order_of_another_brand_is_unknown(brand, customer):
 def test_spent_points_are_owed_and_settled_by_the_next_points(brand, customer):
     shop.buy(brand, customer)
     spend(brand, customer, 8)
-    shop.give_back(brand, customer)
-    assert shop.numbers(brand, customer) == (0, 0, 8)
+    shop.return_order(brand, customer)
+    assert shop.point_totals(brand, customer) == (0, 0, 8)
 
     next_order = shop.buy(brand, customer, "A-2", subtotal="50.00")
     assert (
@@ -169,29 +169,29 @@ def test_spent_points_are_owed_and_settled_by_the_next_points(brand, customer):
         next_order.outcome["points_settled"],
         next_order.outcome["new_balance"],
     ) == (5, 5, 0)
-    assert shop.numbers(brand, customer) == (0, 0, 3)
+    assert shop.point_totals(brand, customer) == (0, 0, 3)
     last_order = shop.buy(brand, customer, "A-3", subtotal="50.00")
 
     assert last_order.outcome["new_balance"] == 2
-    assert shop.numbers(brand, customer) == (2, 0, 0)
-    assert shop.held_by(brand, customer).lifetime == 10
+    assert shop.point_totals(brand, customer) == (2, 0, 0)
+    assert shop.checked_account(brand, customer).lifetime == 10
 
 
 def test_points_credited_without_an_order_settle_points_owed(brand, customer):
     shop.buy(brand, customer)
     spend(brand, customer, 10)
-    shop.give_back(brand, customer)
+    shop.return_order(brand, customer)
 
     factories.points(customer, brand, 4)
 
-    assert shop.numbers(brand, customer) == (0, 0, 6)
-    assert shop.lines()[-1][0] == "reversed"
+    assert shop.point_totals(brand, customer) == (0, 0, 6)
+    assert shop.ledger_entries()[-1][0] == "reversed"
 
 
 def test_points_added_by_staff_settle_points_owed(brand, customer):
     shop.buy(brand, customer)
     spend(brand, customer, 10)
-    shop.give_back(brand, customer)
+    shop.return_order(brand, customer)
 
     adjusted = adjustments.adjust(
         account=factories.account(customer, brand),
@@ -201,50 +201,53 @@ def test_points_added_by_staff_settle_points_owed(brand, customer):
     )
 
     assert adjusted.new_balance == 4
-    assert shop.numbers(brand, customer) == (4, 0, 0)
-    assert [(reason, points) for reason, _id, points in shop.lines()[-2:]] == [("earned", 14), ("reversed", 10)]
+    assert shop.point_totals(brand, customer) == (4, 0, 0)
+    assert [(reason, points) for reason, _id, points in shop.ledger_entries()[-2:]] == [
+        ("earned", 14),
+        ("reversed", 10),
+    ]
 
 
 def test_points_of_a_cancelled_redemption_settle_points_owed(brand, customer):
     shop.buy(brand, customer)
     redemption = spend(brand, customer, 8)
-    shop.give_back(brand, customer)
-    assert shop.numbers(brand, customer) == (0, 0, 8)
+    shop.return_order(brand, customer)
+    assert shop.point_totals(brand, customer) == (0, 0, 8)
 
     cancellation.cancel(redemption=redemption, audit_context=AuditContext(None, timezone.now(), "", "Broken"))
 
-    assert shop.numbers(brand, customer) == (0, 0, 0)
-    assert [(reason, points) for reason, _id, points in shop.lines()[-2:]] == [("earned", 8), ("reversed", 8)]
+    assert shop.point_totals(brand, customer) == (0, 0, 0)
+    assert [(reason, points) for reason, _id, points in shop.ledger_entries()[-2:]] == [("earned", 8), ("reversed", 8)]
 
 
 def test_return_of_an_order_without_points_reverses_nothing(brand, customer):
     shop.buy(brand, customer, subtotal="1.00")
 
-    event = shop.give_back(brand, customer)
+    event = shop.return_order(brand, customer)
 
     assert (event.status, event.outcome["points_reversed"]) == ("done", 0)
-    assert shop.numbers(brand, customer) == (0, 0, 0)
+    assert shop.point_totals(brand, customer) == (0, 0, 0)
 
 
 # --- Before the order ------------------------------------------------------------------------------------------------
 
 
 def test_return_before_its_order_waits_for_the_order(brand, customer):
-    event = shop.give_back(brand, customer, return_id="R-1", amount="50.00")
+    event = shop.return_order(brand, customer, return_id="R-1", amount="50.00")
     assert event.status == "pending"
     assert event.give_up_at > timezone.now() + timedelta(hours=72)
-    assert shop.numbers(brand, customer) == (0, 0, 0)
+    assert shop.point_totals(brand, customer) == (0, 0, 0)
 
     shop.buy(brand, customer)
     worker.drain()
 
     event.refresh_from_db()
     assert (event.status, event.outcome["points_reversed"]) == ("done", 5)
-    assert shop.numbers(brand, customer) == (5, 0, 0)
+    assert shop.point_totals(brand, customer) == (5, 0, 0)
 
 
 def test_return_without_an_order_is_rejected_after_three_days(brand, customer):
-    event = shop.give_back(brand, customer)
+    event = shop.return_order(brand, customer)
     Event.objects.filter(pk=event.pk).update(time=timezone.now() - timedelta(hours=73), due_at=timezone.now())
 
     worker.drain()
@@ -262,11 +265,11 @@ def test_brand_setting_decides_whether_a_return_lowers_the_level(brand, customer
     Brand.objects.filter(pk=brand.pk).update(after_return=policy)
     factories.level(brand, "Silver", 10)
     shop.buy(brand, customer)
-    assert shop.held_by(brand, customer).current_level == "Silver"
+    assert shop.checked_account(brand, customer).current_level == "Silver"
 
-    shop.give_back(brand, customer, return_id="R-1", amount="50.00")
+    shop.return_order(brand, customer, return_id="R-1", amount="50.00")
 
-    account = shop.held_by(brand, customer)
+    account = shop.checked_account(brand, customer)
     assert (account.current_level, account.lifetime) == (level, 5)
 
 
@@ -278,11 +281,11 @@ def test_brand_setting_decides_whether_a_return_reduces_progress(brand, customer
     shop.buy(brand, customer, "A-1")
     shop.buy(brand, customer, "A-2")
 
-    shop.give_back(brand, customer, "A-2", return_id="R-1", amount="10.00")
+    shop.return_order(brand, customer, "A-2", return_id="R-1", amount="10.00")
     assert UserLoyaltyCampaign.objects.get().progress == 2
-    shop.give_back(brand, customer, "A-2")
+    shop.return_order(brand, customer, "A-2")
 
-    shop.held_by(brand, customer)
+    shop.checked_account(brand, customer)
     assert UserLoyaltyCampaign.objects.get().progress == progress
     assert RewardClaim.objects.count() == claim_count
 
@@ -321,7 +324,7 @@ def test_invalid_return_payload_names_the_field(payload, field):
 
 def test_returns_of_an_erased_customer_belong_to_the_pseudonym(brand, customer):
     shop.buy(brand, customer)
-    shop.give_back(brand, customer, return_id="R-1", amount="5.00")
+    shop.return_order(brand, customer, return_id="R-1", amount="5.00")
     pseudonym = factories.customer(brand)
     UserPoints.objects.filter(user=pseudonym).delete()
 
@@ -329,4 +332,4 @@ def test_returns_of_an_erased_customer_belong_to_the_pseudonym(brand, customer):
     accounts.reassign_to_pseudonym(user_id=customer.pk, brand_id=brand.pk, to=pseudonym.pk, at=timezone.now())
 
     assert (OrderReturn.objects.get().user, CreditedOrder.objects.get().user) == (pseudonym, pseudonym)
-    shop.held_by(brand, pseudonym)
+    shop.checked_account(brand, pseudonym)

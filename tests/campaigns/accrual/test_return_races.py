@@ -20,8 +20,8 @@ from loyalty.orders.returns import AppliedReturn, OrderReturnRequest
 from loyalty.orders.shares import ReturnRequest
 from loyalty.points import accounts, ledger
 from tests.support import factories, shop
-from tests.support.concurrency import at_once, while_uncommitted
-from tests.support.statements import altered
+from tests.support.concurrency import run_concurrently, run_during_transaction
+from tests.support.statements import with_replacements
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -84,7 +84,7 @@ def unlocked(monkeypatch):
 def test_concurrent_partial_returns_reverse_no_more_than_the_order_earned(brand, customer):
     shop.buy(brand, customer, subtotal="100.00")
 
-    results = at_once(lambda number: return_order(brand, customer, f"R-{number}", "30.00"), range(24))
+    results = run_concurrently(lambda number: return_order(brand, customer, f"R-{number}", "30.00"), range(24))
 
     assert outcome_counts(results) == {"applied": 3, "RETURN_EXCEEDS_ORDER": 21}
     assert point_totals(brand, customer) == (1, 0, 0)
@@ -94,7 +94,7 @@ def test_concurrent_partial_returns_reverse_no_more_than_the_order_earned(brand,
 def test_return_sent_many_times_concurrently_counts_once(brand, customer):
     shop.buy(brand, customer, subtotal="100.00")
 
-    results = at_once(lambda _number: return_order(brand, customer, "R-1", "30.00"), range(24))
+    results = run_concurrently(lambda _number: return_order(brand, customer, "R-1", "30.00"), range(24))
 
     assert outcome_counts(results) == {"applied": 24}
     assert sum(each.order_event_id is not None for each in results) == OrderReturn.objects.count() == 1
@@ -106,7 +106,7 @@ def test_control_more_is_returned_than_was_bought_without_the_lock(brand, custom
     shop.buy(brand, customer, subtotal="100.00")
     factories.points(customer, brand, 1000)
 
-    at_once(lambda number: return_order(brand, customer, f"R-{number}", "30.00"), range(24))
+    run_concurrently(lambda number: return_order(brand, customer, f"R-{number}", "30.00"), range(24))
 
     assert OrderReturn.objects.filter(status="applied").count() > 3
     assert "more was returned than the order gave" in {each.check for each in consistency.differences()}
@@ -119,7 +119,9 @@ def test_return_during_a_redemption_becomes_points_owed(brand, customer):
     shop.buy(brand, customer)
     reward = factories.reward(brand, cost=10)
 
-    result = while_uncommitted(lambda: factories.redemption(customer, reward), lambda: return_order(brand, customer))
+    result = run_during_transaction(
+        lambda: factories.redemption(customer, reward), lambda: return_order(brand, customer)
+    )
 
     assert isinstance(result, AppliedReturn)
     assert point_totals(brand, customer) == (0, 0, 10)
@@ -130,7 +132,9 @@ def test_redemption_during_a_return_fails_for_lack_of_points(brand, customer):
     shop.buy(brand, customer)
     reward = factories.reward(brand, cost=10)
 
-    result = while_uncommitted(lambda: return_order(brand, customer), lambda: factories.redemption(customer, reward))
+    result = run_during_transaction(
+        lambda: return_order(brand, customer), lambda: factories.redemption(customer, reward)
+    )
 
     assert result.code == "NOT_ENOUGH_POINTS"
     assert point_totals(brand, customer) == (0, 0, 0)
@@ -140,13 +144,13 @@ def test_redemption_during_a_return_fails_for_lack_of_points(brand, customer):
 def test_control_only_a_constraint_protects_the_balance_without_the_lock(brand, customer, monkeypatch):
     shop.buy(brand, customer)
     reward = factories.reward(brand, cost=10)
-    monkeypatch.setattr(ledger, "REVERSE_POINTS", altered(ledger.REVERSE_POINTS, ("FOR NO KEY UPDATE", "")))
+    monkeypatch.setattr(ledger, "REVERSE_POINTS", with_replacements(ledger.REVERSE_POINTS, ("FOR NO KEY UPDATE", "")))
 
     def return_order_unlocked():
         monkeypatch.setattr(accounts, "lock", lambda **_: None)
         return return_order(brand, customer)
 
-    result = while_uncommitted(lambda: factories.redemption(customer, reward), return_order_unlocked)
+    result = run_during_transaction(lambda: factories.redemption(customer, reward), return_order_unlocked)
 
     assert isinstance(result, IntegrityError)
     assert point_totals(brand, customer) == (0, 0, 0)
@@ -167,7 +171,7 @@ def release(pending):
 
 
 def test_return_during_a_release_reverses_points_of_the_balance(brand, customer, pending):
-    result = while_uncommitted(lambda: release(pending), lambda: return_order(brand, customer))
+    result = run_during_transaction(lambda: release(pending), lambda: return_order(brand, customer))
 
     assert result.answer["points_reversed"] == 10
     assert point_totals(brand, customer) == (0, 0, 0)
@@ -175,7 +179,7 @@ def test_return_during_a_release_reverses_points_of_the_balance(brand, customer,
 
 
 def test_release_during_a_return_finds_nothing_pending(brand, customer, pending):
-    result = while_uncommitted(lambda: return_order(brand, customer), lambda: release(pending))
+    result = run_during_transaction(lambda: return_order(brand, customer), lambda: release(pending))
 
     assert result is None
     assert point_totals(brand, customer) == (0, 0, 0)
@@ -183,7 +187,7 @@ def test_release_during_a_return_finds_nothing_pending(brand, customer, pending)
 
 
 def test_concurrent_releases_release_points_once(brand, customer, pending):
-    results = at_once(lambda _number: release(pending), range(24))
+    results = run_concurrently(lambda _number: release(pending), range(24))
 
     assert sum(each is not None for each in results) == 1
     assert LoyaltyTransaction.objects.filter(reason="released").count() == 1
@@ -194,7 +198,7 @@ def test_concurrent_releases_release_points_once(brand, customer, pending):
 @pytest.fixture
 def release_unlocked(pending, monkeypatch):
     """Return the release of the pending points without its locks, which are there until it is called."""
-    unguarded = altered(ledger.RELEASE_POINTS, ("FOR NO KEY UPDATE OF a, p", ""))
+    unguarded = with_replacements(ledger.RELEASE_POINTS, ("FOR NO KEY UPDATE OF a, p", ""))
 
     def release_without_locks():
         monkeypatch.setattr(ledger, "RELEASE_POINTS", unguarded)
@@ -208,7 +212,7 @@ def test_control_release_pays_returned_points_without_the_lock(brand, customer, 
     """Points of another order are pending, so no constraint prevents it."""
     shop.buy(brand, customer, "A-2")
 
-    result = while_uncommitted(lambda: return_order(brand, customer), release_unlocked)
+    result = run_during_transaction(lambda: return_order(brand, customer), release_unlocked)
 
     assert (result.points, result.reason_id) == (10, "order:A-1")
     assert point_totals(brand, customer) == (10, 0, 0)
@@ -217,7 +221,7 @@ def test_control_release_pays_returned_points_without_the_lock(brand, customer, 
 
 
 def test_control_only_a_constraint_protects_pending_points_without_the_lock(brand, customer, release_unlocked):
-    result = while_uncommitted(lambda: return_order(brand, customer), release_unlocked)
+    result = run_during_transaction(lambda: return_order(brand, customer), release_unlocked)
 
     assert isinstance(result, IntegrityError)
     assert point_totals(brand, customer) == (0, 0, 0)

@@ -14,7 +14,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points.explanations import texts_of
 from tests.campaigns.earning.earning_rules import rule
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 
 pytestmark = pytest.mark.django_db
 
@@ -131,7 +131,7 @@ def test_concurrent_schedulers_publish_each_welcome_once():
     customers = [factories.customer(brand) for _ in range(5)]
     welcome_rule(brand)
 
-    published = at_once(lambda _n: welcome.publish_welcomes(at=timezone.now()), range(4), threads=4)
+    published = run_concurrently(lambda _n: welcome.publish_welcomes(at=timezone.now()), range(4), threads=4)
     worker.drain()
 
     assert sum(published) == Event.objects.filter(detail_type="member-welcome").count() == len(customers)

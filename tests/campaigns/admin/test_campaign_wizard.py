@@ -15,7 +15,7 @@ from tests.campaigns.accrual.conftest import report_scan
 from tests.campaigns.admin.wizard import LABEL, MINIMAL_DATA, NEW_URL, errors, values_of
 from tests.campaigns.earning.earning_rules import earned, row
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.portal import address, browser, form_of, staff, text
 
 pytestmark = pytest.mark.django_db
@@ -251,7 +251,9 @@ def test_concurrent_submissions_create_one_campaign():
     brand = factories.brand()
     user = staff(brand)
 
-    answers = at_once(lambda _n: browser(user).post(NEW_URL, {**MINIMAL_DATA, "_launch": "1"}), range(4), threads=4)
+    answers = run_concurrently(
+        lambda _n: browser(user).post(NEW_URL, {**MINIMAL_DATA, "_launch": "1"}), range(4), threads=4
+    )
 
     assert {answer.status_code for answer in answers} == {302}
     assert len({answer["location"] for answer in answers}) == 1
@@ -260,19 +262,19 @@ def test_concurrent_submissions_create_one_campaign():
 
 @pytest.mark.django_db(transaction=True)
 def test_control_each_submission_creates_a_campaign_without_the_lock(monkeypatch):
-    """Each looks for a campaign with the name before the other is saved."""
+    """Each checks for a campaign with the name before the other is saved."""
     brand = factories.brand()
-    user, both_looked = staff(brand), Barrier(2, timeout=10)
+    user, both_checked = staff(brand), Barrier(2, timeout=10)
     campaign_named = pages.CampaignWizard.campaign_named
 
-    def look_and_wait(*arguments):
-        found = campaign_named(*arguments)
-        both_looked.wait()
-        return found
+    def check_and_wait(*arguments):
+        result = campaign_named(*arguments)
+        both_checked.wait()
+        return result
 
-    monkeypatch.setattr(pages.CampaignWizard, "campaign_named", look_and_wait)
+    monkeypatch.setattr(pages.CampaignWizard, "campaign_named", check_and_wait)
     monkeypatch.setattr(pages.Brand.objects, "select_for_update", lambda **_options: pages.Brand.objects.all())
 
-    at_once(lambda _n: browser(user).post(NEW_URL, {**MINIMAL_DATA, "_launch": "1"}), range(2), threads=2)
+    run_concurrently(lambda _n: browser(user).post(NEW_URL, {**MINIMAL_DATA, "_launch": "1"}), range(2), threads=2)
 
     assert Campaign.objects.count() == 2

@@ -225,7 +225,7 @@ def test_cancelling_asks_for_confirmation_first(sender, manager, customer, box, 
 
 
 def test_cancellation_is_displayed_in_the_language_of_each_reader(sender, manager, customer, box, work):
-    box.refusals[customer.email] = "450 later"
+    box.rejections[customer.email] = "450 later"
     broadcast = send(factories.broadcast(sender))
     worker.drain(lane="broadcasts")
     german = browser(staff(sender, role="manager", email="greta@example.com", portal_language="de"))

@@ -17,7 +17,7 @@ from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import Notification
 from loyalty.models.programme.segments import Segment
 from tests.support import factories
-from tests.support.concurrency import at_once, at_once_behind, holding
+from tests.support.concurrency import holding, run_concurrently, run_concurrently_behind_lock
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MEMBERS = 4
@@ -49,7 +49,7 @@ def run_job_twice_concurrently(brand, monkeypatch):
         publish(row, portion)
 
     monkeypatch.setattr(sending, "publish", wait_and_publish)
-    results = at_once(lambda _: sending.run_sending(runner.Run(job)), range(2), threads=2)
+    results = run_concurrently(lambda _: sending.run_sending(runner.Run(job)), range(2), threads=2)
     assert not [each for each in results if isinstance(each, Exception)]
     return portions
 
@@ -85,7 +85,7 @@ def test_concurrent_tasks_begin_a_planned_broadcast_once(sender):
     broadcast = factories.broadcast(sender, send_at=moment)
     lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
 
-    results = at_once(lambda _: lifecycle.begin_planned(broadcast.pk, at=moment), range(4), threads=4)
+    results = run_concurrently(lambda _: lifecycle.begin_planned(broadcast.pk, at=moment), range(4), threads=4)
 
     assert sorted(results) == [False, False, False, True]
     assert Job.objects.count() == 1
@@ -94,7 +94,9 @@ def test_concurrent_tasks_begin_a_planned_broadcast_once(sender):
 def test_concurrent_sends_start_one_job(sender):
     broadcast = factories.broadcast(sender)
 
-    results = at_once(lambda _: lifecycle.send(broadcast=broadcast, by=None, at=timezone.now()), range(3), threads=3)
+    results = run_concurrently(
+        lambda _: lifecycle.send(broadcast=broadcast, by=None, at=timezone.now()), range(3), threads=3
+    )
 
     assert sum(isinstance(each, Invalid) for each in results) == 2
     assert Job.objects.count() == 1
@@ -107,7 +109,9 @@ def test_segment_is_either_deleted_or_used_by_a_broadcast(sender):
     def run_step(step):
         uses.delete(segment) if step == "delete" else lifecycle.save(draft)
 
-    results = at_once_behind(LOCK_PAIR, [LockOfRow.SEGMENT_REFERENCES.value, sender.pk], run_step, ["delete", "save"])
+    results = run_concurrently_behind_lock(
+        LOCK_PAIR, [LockOfRow.SEGMENT_REFERENCES.value, sender.pk], run_step, ["delete", "save"]
+    )
 
     assert sum(isinstance(each, Invalid) for each in results) == 1
     assert Segment.objects.exists() == Broadcast.objects.exists()
@@ -145,7 +149,7 @@ def test_concurrent_cancelling_and_sending_leave_nothing_pending(sender, box, wo
         else:
             runner.run(job_id)
 
-    results = at_once(run_step, ["cancel", "run"], threads=2)
+    results = run_concurrently(run_step, ["cancel", "run"], threads=2)
     assert not [each for each in results if isinstance(each, Exception)]
     work()
 

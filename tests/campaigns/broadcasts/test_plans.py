@@ -38,11 +38,11 @@ def test_cancelling_stops_messages_not_yet_passed_to_a_channel(sender, box, work
 
 
 def test_cancelling_stops_an_email_waiting_for_its_next_attempt(sender, customer, box, work):
-    box.refusals[customer.email] = "450 later"
+    box.rejections[customer.email] = "450 later"
     broadcast = send(factories.broadcast(sender))
     worker.drain(lane="broadcasts")
     assert figures_of(broadcast).waiting == 1
-    box.refusals.clear()
+    box.rejections.clear()
 
     assert lifecycle.cancel(broadcast=broadcast, at=timezone.now()) == 1
     work()

@@ -31,14 +31,14 @@ def hub(api):
 
 
 @pytest.fixture
-def send(hub, brand, customer, deliver):
+def send(hub, brand, customer, deliver_events):
     """Submit a store visit, let the workers deliver it, and return its event."""
 
     def submit(name="store-visit", **payload):
         event = envelope(customer, brand, name, payload or {"floor": 1})
         answer = hub.post("events", event)
         assert answer.status_code == 202, answer.content
-        deliver()
+        deliver_events()
         return Event.objects.get(event_id=event["id"])
 
     return submit

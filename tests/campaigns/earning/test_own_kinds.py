@@ -18,7 +18,7 @@ from tests.campaigns.earning.conftest import visit_rule
 from tests.campaigns.earning.earning_rules import row
 from tests.campaigns.intake.test_events import envelope
 from tests.support import factories
-from tests.support.concurrency import while_uncommitted
+from tests.support.concurrency import run_during_transaction
 
 pytestmark = pytest.mark.django_db
 
@@ -36,15 +36,15 @@ def test_own_kind_earns_only_by_its_rules(brand, kind, send):
     assert entry.details["shares"][0]["points"] == "5"
 
 
-def test_event_pays_once_even_after_its_row_was_deleted(hub, brand, customer, kind, deliver):
+def test_event_pays_once_even_after_its_row_was_deleted(hub, brand, customer, kind, deliver_events):
     visit_rule(brand)
     event = envelope(customer, brand, "store-visit", {"floor": 1})
     for _time in range(2):
         hub.post("events", event)
-        deliver()
+        deliver_events()
         Event.objects.filter(event_id=event["id"]).delete()
     hub.post("events", {**event, "source": "till.customer-app"})
-    deliver()
+    deliver_events()
 
     assert LoyaltyTransaction.objects.count() == 2  # another source's id is another event
 
@@ -154,11 +154,11 @@ def test_inactive_and_foreign_kinds_are_ignored_with_any_payload(brand, customer
     assert (send(floor="any").status, send("foreign-visit", floor="any").status) == ("ignored", "ignored")
 
 
-def test_waiting_event_is_ignored_after_its_kind_was_switched_off(hub, brand, customer, kind, deliver):
+def test_waiting_event_is_ignored_after_its_kind_was_switched_off(hub, brand, customer, kind, deliver_events):
     visit_rule(brand)
     hub.post("events", envelope(customer, brand, "store-visit", {"floor": 1}))
     EventKind.objects.update(is_active=False)
-    deliver()
+    deliver_events()
 
     assert Event.objects.get().status == "ignored"
 
@@ -177,7 +177,7 @@ def test_customer_sees_the_title_in_their_language(api, brand, customer, kind, s
 
     notes = [
         api.as_customer(customer)
-        .having(accept_language=language)
+        .with_headers(accept_language=language)
         .get("customer/loyalty/transactions")
         .json()["data"][0]["note"]
         for language in ("en", "de", "ar")
@@ -280,7 +280,7 @@ def test_kind_is_not_deleted_while_a_rule_for_it_is_created():
     brand = factories.brand()
     kind = factories.event_kind(brand, floor="whole")
 
-    result = while_uncommitted(lambda: visit_rule(brand), kind.delete)
+    result = run_during_transaction(lambda: visit_rule(brand), kind.delete)
 
     assert isinstance(result, IntegrityError)
     assert (EventKind.objects.count(), EarningRule.objects.count()) == (1, 1)

@@ -13,8 +13,8 @@ from loyalty.points import accounts
 from loyalty.points.explanations import shares_of
 from tests.campaigns.earning.earning_rules import limit, record_scan, rule
 from tests.support import factories
-from tests.support.concurrency import at_once
-from tests.support.statements import altered
+from tests.support.concurrency import run_concurrently
+from tests.support.statements import with_replacements
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -47,7 +47,9 @@ def budgets_unguarded(monkeypatch, slow_reads):
         "b.points + t.points_so_far > t.most_points\n                   OR b.events + t.events_so_far > t.most_events"
     )
     monkeypatch.setattr(
-        write, "statement_with", lambda parts: altered(original_statement_with(parts), (budget_check, "false"))
+        write,
+        "statement_with",
+        lambda parts: with_replacements(original_statement_with(parts), (budget_check, "false")),
     )
     monkeypatch.setattr(budgets, "lock", lambda _rules: None)
 
@@ -56,7 +58,9 @@ def budgets_unguarded(monkeypatch, slow_reads):
 def members_unguarded(monkeypatch, slow_reads):
     """Accounts are neither locked nor checked for changes."""
     original_statement_with, version = write.statement_with, "AND a.xmin = ANY (ARRAY[i.version::xid])"
-    monkeypatch.setattr(write, "statement_with", lambda parts: altered(original_statement_with(parts), (version, "")))
+    monkeypatch.setattr(
+        write, "statement_with", lambda parts: with_replacements(original_statement_with(parts), (version, ""))
+    )
     monkeypatch.setattr(accounts, "lock", lambda **_: None)
 
 
@@ -72,7 +76,7 @@ def accrue_at_the_end_of_a_budget(brand, *, portion=1, members=6):
     for _ in range(members):
         record_scan(factories.customer(brand), factories.code(brand))
     portions = [leases.claim(limit=portion) for _ in range(members // portion)]
-    at_once(delivery.deliver_events, portions, threads=len(portions))
+    run_concurrently(delivery.deliver_events, portions, threads=len(portions))
     worker.drain()
     return new_rule
 
@@ -98,7 +102,7 @@ def accrue_concurrently_for_one_member(brand):
     for _ in range(6):
         record_scan(customer, factories.code(brand))
     portions = [leases.claim(limit=1) for _ in range(6)]
-    at_once(delivery.deliver_events, portions, threads=6)
+    run_concurrently(delivery.deliver_events, portions, threads=6)
     worker.drain()
     return new_rule
 

@@ -302,7 +302,7 @@ def test_call_above_the_rate_limit_is_rejected_with_retry_after(api, brand, sett
 def test_brand_cannot_use_up_the_rate_limit_of_another_brands_customer(api, app, brand, customer, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "campaign_event": "2/minute"}
     other = factories.brand()
-    foreign_hub = api.as_customer(factories.customer(other), of=other).hub(of=other)
+    foreign_hub = api.as_customer(factories.customer(other), brand=other).hub(brand=other)
 
     for _ in range(5):
         foreign_hub.post(

@@ -31,24 +31,24 @@ def envelope(customer, brand, kind="log-user-login", payload=None, **fields):
     }
 
 
-def test_event_is_accepted_and_then_credited(hub, brand, customer, deliver):
+def test_event_is_accepted_and_then_credited(hub, brand, customer, deliver_events):
     factories.earning_rule(brand, "log-user-login", 5)
     event = envelope(customer, brand)
 
     response = hub.post("events", event)
-    deliver()
+    deliver_events()
 
     assert (response.status_code, response.json()) == (202, {"event_id": event["id"], "status": "accepted"})
     assert LoyaltyTransaction.objects.get().reason_id == "login:2026-03-14"
 
 
-def test_event_submitted_again_is_a_duplicate(hub, brand, customer, deliver):
+def test_event_submitted_again_is_a_duplicate(hub, brand, customer, deliver_events):
     factories.earning_rule(brand, "log-user-login", 5)
     event = envelope(customer, brand)
     hub.post("events", event)
 
     response = hub.post("events", event)
-    deliver()
+    deliver_events()
 
     assert (response.status_code, response.json()["status"]) == (202, "duplicate")
     assert Event.objects.filter(detail_type="log-user-login").count() == 1
@@ -71,30 +71,30 @@ def test_id_may_be_reused_by_another_source(hub, brand, customer):
     assert hub.post("events", {**event, "source": "till.customer-app"}).json()["status"] == "accepted"
 
 
-def test_submitted_scan_earns_points(hub, brand, customer, deliver):
+def test_submitted_scan_earns_points(hub, brand, customer, deliver_events):
     payload = {"type": "authenticator_scan", "product": {"authCode": str(factories.code(brand))}}
 
     hub.post("events", envelope(customer, brand, "scan-auth", payload))
-    deliver()
+    deliver_events()
 
     assert factories.account(customer, brand).points == 10
 
 
-def test_unknown_kinds_are_stored_and_ignored(hub, brand, customer, deliver):
+def test_unknown_kinds_are_stored_and_ignored(hub, brand, customer, deliver_events):
     hub.post("events", envelope(customer, brand, "basket-abandoned", {"any": ["thing"]}))
-    deliver()
+    deliver_events()
 
     event = Event.objects.get()
     assert (event.status, event.detail["payload"]) == ("ignored", {"any": ["thing"]})
     assert factories.account(customer, brand).points == 0
 
 
-def test_bearer_token_of_an_event_is_not_stored(hub, brand, customer, deliver):
+def test_bearer_token_of_an_event_is_not_stored(hub, brand, customer, deliver_events):
     token = hub.headers["authorization"].removeprefix("Bearer ")
     event = envelope(customer, brand, arguments={"authorization": f"Bearer {token}"})
 
     assert hub.post("events", event).status_code == 202
-    deliver()
+    deliver_events()
 
     assert Event.objects.first().detail["arguments"] == {"brand_id": brand.pk, "user_id": customer.pk}
     assert tables_containing(token) == []
@@ -129,13 +129,13 @@ def test_event_with_the_token_of_another_user_is_rejected(api, hub, brand, custo
     )
 
 
-def test_token_authorises_an_event_of_a_user_who_is_not_yet_a_member(api, hub, brand, deliver):
+def test_token_authorises_an_event_of_a_user_who_is_not_yet_a_member(api, hub, brand, deliver_events):
     factories.earning_rule(brand, "log-user-login", 5)
     newcomer = factories.user()
     authorization = api.as_customer(newcomer).headers["authorization"]
 
     hub.post("events", envelope(newcomer, brand, arguments={"authorization": authorization}))
-    deliver()
+    deliver_events()
 
     assert factories.account(newcomer, brand).points == 5
 

@@ -248,7 +248,7 @@ def test_message_stored_but_not_deleted_is_not_stored_again(sqs, brand, customer
     assert (sqs.waiting(), Event.objects.count()) == (0, 1)
 
 
-def test_event_from_the_queue_earns_points(sqs, brand, customer, deliver):
+def test_event_from_the_queue_earns_points(sqs, brand, customer, deliver_events):
     code = factories.code(brand)
     payload = {"type": "authenticator_scan", "product": {"authCode": code.code}}
     arguments = {"brand_id": brand.pk, "user_id": customer.pk}
@@ -257,7 +257,7 @@ def test_event_from_the_queue_earns_points(sqs, brand, customer, deliver):
     sqs.send(event)
 
     receive()
-    deliver()
+    deliver_events()
 
     assert factories.account(customer, brand).points == 10
 

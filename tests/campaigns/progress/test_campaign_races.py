@@ -13,8 +13,8 @@ from events import delivery, leases, worker
 from loyalty.models.ledger import LoyaltyTransaction
 from tests.campaigns.earning.earning_rules import limit, record_scan, rule
 from tests.support import factories
-from tests.support.concurrency import at_once
-from tests.support.statements import altered
+from tests.support.concurrency import run_concurrently
+from tests.support.statements import with_replacements
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -47,7 +47,7 @@ def unguarded(monkeypatch, slow_reads):
 
     def statement_with(parts):
         return (
-            altered(original_statement_with(parts), (budget_check, "false"))
+            with_replacements(original_statement_with(parts), (budget_check, "false"))
             if parts.has_budgets
             else original_statement_with(parts)
         )
@@ -69,7 +69,7 @@ def accrue_at_the_end_of_a_budget(brand, *, portion=1, members=6):
     for _ in range(members):
         record_scan(factories.customer(brand), factories.code(brand))
     portions = [leases.claim(limit=portion) for _ in range(members // portion)]
-    at_once(delivery.deliver_events, portions, threads=len(portions))
+    run_concurrently(delivery.deliver_events, portions, threads=len(portions))
     worker.drain()
     return campaign
 

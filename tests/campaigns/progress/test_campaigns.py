@@ -18,12 +18,12 @@ def campaigns(customer_api):
     return customer_api.get("customer/loyalty/campaigns").json()["data"]
 
 
-def test_campaign_is_shown_with_progress_and_milestones(customer_api, brand, customer, deliver):
+def test_campaign_is_shown_with_progress_and_milestones(customer_api, brand, customer, deliver_events):
     campaign = factories.campaign(brand, target_value=5)
     first = factories.milestone(campaign, 1, reward_name="A sticker", auto_claim=False)
     second = factories.milestone(campaign, 5, reward_name="A mug")
     customer_api.verify(factories.code(brand))
-    deliver()
+    deliver_events()
 
     assert campaigns(customer_api) == [
         {

@@ -14,8 +14,8 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
 from loyalty.points import accounts
 from tests.support import factories
-from tests.support.concurrency import at_once, holding
-from tests.support.statements import altered
+from tests.support.concurrency import holding, run_concurrently
+from tests.support.statements import with_replacements
 
 pytestmark = pytest.mark.django_db
 
@@ -241,7 +241,7 @@ def grants_by_8_workers():
     factories.level(brand)
     milestone = factories.milestone(factories.campaign(brand), 1)
     events = lease_events(milestone, factories.customer(brand))
-    return at_once(lambda _: claims.grant_many(events, at=timezone.now()), range(8)).count([])
+    return run_concurrently(lambda _: claims.grant_many(events, at=timezone.now()), range(8)).count([])
 
 
 @pytest.mark.django_db(transaction=True)
@@ -252,6 +252,6 @@ def test_one_of_many_workers_with_the_same_event_grants_the_reward(transactional
 
 @pytest.mark.django_db(transaction=True)
 def test_control_every_worker_grants_the_reward_without_the_guard(transactional_db, monkeypatch):
-    monkeypatch.setattr(claims, "GRANT_THINGS", altered(claims.GRANT_THINGS, *UNGUARDED))
+    monkeypatch.setattr(claims, "GRANT_THINGS", with_replacements(claims.GRANT_THINGS, *UNGUARDED))
 
     assert grants_by_8_workers() == 8

@@ -21,7 +21,7 @@ from loyalty.rewards import cancellation, grants, pools, redeem
 from loyalty.rewards.redeem import RedemptionRequest
 from tests.campaigns.accrual.conftest import progress_inconsistencies, report_scan
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.portal import staff
 
 pytestmark = pytest.mark.django_db
@@ -63,7 +63,7 @@ def test_members_see_name_description_and_picture_in_their_language(customer_api
     mug.save()
     picture_url = f"/pictures/{mug.picture_id}/small"
 
-    [campaign] = customer_api.having(accept_language="de").get("customer/loyalty/campaigns").json()["data"]
+    [campaign] = customer_api.with_headers(accept_language="de").get("customer/loyalty/campaigns").json()["data"]
 
     [listed_milestone] = campaign["milestones"]
     assert (listed_milestone["reward_name"], listed_milestone["reward_description"]) == ("Becher", "Mit Berg.")
@@ -236,7 +236,7 @@ def test_concurrent_claims_and_purchases_share_one_stock():
     mug = factories.reward(brand, cost=10, stock=5)
     milestone, members = create_members_with_claims(brand, mug, 20)
 
-    results = at_once(claim_or_buy(brand, mug, milestone), list(enumerate(members)))
+    results = run_concurrently(claim_or_buy(brand, mug, milestone), list(enumerate(members)))
 
     outcomes = Counter("given" if each is None else each.code for each in results)
     assert outcomes == {"given": 5, "OUT_OF_STOCK": 15}
@@ -259,14 +259,14 @@ def test_control_more_rewards_are_granted_than_in_stock_without_the_condition(mo
             rows = super().filter(*arguments, **conditions)
             if "stock__gt" not in conditions:
                 return rows
-            found = [row.pk for row in rows]
+            row_ids = [row.pk for row in rows]
             time.sleep(0.2)
-            return Reward.objects.filter(pk__in=found)
+            return Reward.objects.filter(pk__in=row_ids)
 
     monkeypatch.setattr(grants, "Reward", SimpleNamespace(objects=StockReadBefore(Reward)))
     monkeypatch.setattr(grants, "F", lambda _name: mug.stock)
 
-    at_once(
+    run_concurrently(
         lambda member: claims.claim(brand_id=brand.pk, user_id=member.pk, milestone_id=milestone.pk, at=timezone.now()),
         members,
     )

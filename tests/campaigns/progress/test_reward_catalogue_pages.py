@@ -6,7 +6,7 @@ from campaigns.models.campaigns import Campaign, Milestone
 from config.brand_files import applying, reading, writing
 from loyalty.models.rewards import Reward
 from tests.support import factories
-from tests.support.imports import counts, imported, preview
+from tests.support.imports import counts, import_file, preview
 from tests.support.portal import address, browser, form_of, staff, text
 
 pytestmark = pytest.mark.django_db
@@ -90,7 +90,7 @@ def test_import_links_the_reward_by_name(brand, mug):
     owner = staff(brand)
     columns = "name,target_value,milestone_1_threshold,milestone_1_catalogue_reward,milestone_1_points"
 
-    imported(owner, CAMPAIGN, brand, f"{columns}\nTen,10,5,Enamel mug,0\n")
+    import_file(owner, CAMPAIGN, brand, f"{columns}\nTen,10,5,Enamel mug,0\n")
 
     saved_milestone = Milestone.objects.get()
     assert (saved_milestone.reward, saved_milestone.reward_name) == (mug, "Enamel mug")

@@ -177,7 +177,7 @@ class History:
     def return_order(self, _customer: User) -> None:
         if self.orders:
             order_id = self.random.choice(list(self.orders))
-            shop.give_back(self.brand, self.orders[order_id], order_id, f"R-{self.number()}", amount="4.00")
+            shop.return_order(self.brand, self.orders[order_id], order_id, f"R-{self.number()}", amount="4.00")
 
     def adjust(self, customer: User) -> None:
         adjustments.adjust(

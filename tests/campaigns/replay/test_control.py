@@ -80,7 +80,7 @@ def test_replay_decides_actions_with_the_lowered_levels_of_their_time(brand, see
     assert LevelChange.objects.filter(reason="lowered").exists()
     assert result["differences"] == 0, result["examples"]
     assert result["compared"] > 40
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
 
 
 @pytest.mark.parametrize("after_return", ["retain", "recompute"])
@@ -95,7 +95,7 @@ def test_points_of_referrals_and_birthdays_count_towards_levels(brand, customer,
         brand, "member-birthday", 3, "points", name="Birthday", state_changed_at=timezone.now() - timedelta(days=9)
     )
     referrals.programme(brand)
-    friend, _referral = referrals.referred(customer, brand)
+    friend, _referral = referrals.referred_friend(customer, brand)
     shop.buy(brand, customer, "A")
     shop.buy(brand, friend, "F")
     referrals.settle()
@@ -104,7 +104,7 @@ def test_points_of_referrals_and_birthdays_count_towards_levels(brand, customer,
     birthdays.publish_birthdays(at=timezone.now())
     worker.drain()
     shop.buy(brand, customer, "B")
-    shop.give_back(brand, friend, "F")
+    shop.return_order(brand, friend, "F")
     worker.drain()
     shop.buy(brand, customer, "C")
 

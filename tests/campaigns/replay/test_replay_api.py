@@ -17,7 +17,7 @@ from loyalty.points.levels import Level
 from tests.campaigns.earning.earning_rules import rule, scan
 from tests.support import factories
 from tests.support.api import error
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 
 pytestmark = pytest.mark.django_db
 BRONZE = {"name": "Bronze", "threshold": 0, "scan_reward_type": "points", "scan_reward_value": 12}
@@ -145,7 +145,7 @@ def test_only_one_of_two_concurrent_replays_starts(monkeypatch, is_guarded):
         with transaction.atomic():
             jobs.start(brand=brand, draft=draft, days=1, by=None, at=timezone.now())
 
-    results = at_once(start, range(2))
+    results = run_concurrently(start, range(2))
 
     assert Replay.objects.count() == (1 if is_guarded else 2)
     assert [type(each) for each in results if each is not None] == ([Invalid] if is_guarded else [])

@@ -9,7 +9,7 @@ from campaigns.segments import limit
 from core.db.advisory_locks import LOCK_PAIR, LockOfRow
 from loyalty.models.programme.segments import Segment
 from tests.support import factories
-from tests.support.concurrency import at_once, at_once_behind
+from tests.support.concurrency import run_concurrently, run_concurrently_behind_lock
 from tests.support.portal import browser, staff
 
 SEGMENTS = "/admin/loyalty/segment/"
@@ -60,7 +60,7 @@ def test_two_segments_added_at_once_do_not_exceed_the_limit():
     brand = factories.brand()
     lock = (LOCK_PAIR, [LockOfRow.SEGMENT_REFERENCES.value, brand.pk])
 
-    statuses = add_two(brand, at_the_same_time=lambda work, items: at_once_behind(*lock, work, items))
+    statuses = add_two(brand, at_the_same_time=lambda work, items: run_concurrently_behind_lock(*lock, work, items))
 
     assert (sorted(statuses), Segment.objects.count()) == ([200, 302], 1)
 
@@ -79,6 +79,6 @@ def test_control_without_the_lock_two_segments_exceed_the_limit(monkeypatch):
     monkeypatch.setattr(segment_references, "take_turn", lambda _brand_id: None)
     monkeypatch.setattr(limit, "check", check_then_wait)
 
-    statuses = add_two(brand, at_the_same_time=lambda work, items: at_once(work, items, threads=2))
+    statuses = add_two(brand, at_the_same_time=lambda work, items: run_concurrently(work, items, threads=2))
 
     assert (statuses, Segment.objects.count()) == ([302, 302], 2)

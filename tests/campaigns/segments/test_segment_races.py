@@ -12,7 +12,7 @@ from core.errors import Invalid
 from loyalty.models.programme.segments import Segment, SegmentMember
 from tests.campaigns.earning.earning_rules import row
 from tests.support import factories
-from tests.support.concurrency import at_once, at_once_behind
+from tests.support.concurrency import run_concurrently, run_concurrently_behind_lock
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,7 +42,9 @@ def delete_and_use_concurrently(brand):
             else:
                 unsaved_rule.save()
 
-    results = at_once_behind(LOCK_PAIR, [LockOfRow.SEGMENT_REFERENCES.value, brand.pk], work, ["delete", "save"])
+    results = run_concurrently_behind_lock(
+        LOCK_PAIR, [LockOfRow.SEGMENT_REFERENCES.value, brand.pk], work, ["delete", "save"]
+    )
     return results, Segment.objects.filter(pk=segment.pk).exists(), EarningRule.objects.exists()
 
 
@@ -57,7 +59,7 @@ def test_concurrent_workers_evaluate_a_segment_once(brand):
     customers = [factories.customer(brand) for _ in range(5)]
     segment = factories.segment(brand)
 
-    results = at_once(lambda _: evaluate.evaluate(segment.pk, at=timezone.now()), range(4), threads=4)
+    results = run_concurrently(lambda _: evaluate.evaluate(segment.pk, at=timezone.now()), range(4), threads=4)
 
     assert not [result for result in results if isinstance(result, Exception)]
     assert SegmentMember.objects.filter(segment=segment).count() == len(customers)
@@ -85,7 +87,7 @@ def test_control_rule_uses_a_deleted_segment_without_the_lock(brand, monkeypatch
 
     def check_then_delete(brand_id, segment_ids):
         missing = unknown(brand_id, segment_ids)
-        at_once(lambda _: uses.delete(segment), [None], threads=1)
+        run_concurrently(lambda _: uses.delete(segment), [None], threads=1)
         return missing
 
     monkeypatch.setattr(segment_references, "unknown", check_then_delete)

@@ -47,7 +47,7 @@ def test_unknown_path_is_not_found(scenario, subtests):
 
 @pytest.mark.parametrize("scanned", ["%00", "A%00B", "%0A", "%1F", "%7F", "a" * 601, "x" * 5000])
 def test_scanned_path_that_cannot_be_a_code_is_not_found(scenario, scanned):
-    assert_rejected(NOT_FOUND, scenario.mine.verify, scanned)
+    assert_rejected(NOT_FOUND, scenario.customer_api.verify, scanned)
 
 
 UNKNOWN_CODES = [
@@ -69,7 +69,7 @@ UNKNOWN_CODES = [
 
 @pytest.mark.parametrize("scanned", UNKNOWN_CODES, ids=short)
 def test_unknown_code_is_rejected_and_recorded_as_a_scan(scenario, scanned):
-    assert_rejected((400, "AUTH_CODE_INVALID"), scenario.mine.verify, scanned, but={"Scan": 1})
+    assert_rejected((400, "AUTH_CODE_INVALID"), scenario.customer_api.verify, scanned, except_for={"Scan": 1})
 
     attempt = Scan.objects.exclude(pk=scenario.guest_scan.pk).get()
     assert (attempt.reason, attempt.auth_code, len(attempt.code) <= 64) == ("unknown", None, True)
@@ -77,7 +77,9 @@ def test_unknown_code_is_rejected_and_recorded_as_a_scan(scenario, scanned):
 
 @pytest.mark.parametrize("scanned", ["'", "%00", "\x7f", "😀", "a" * 500, "http://[", "https://x/s/%ED%A0%80", "a.b.c"])
 def test_unknown_code_in_a_body_is_rejected_and_recorded_once(scenario, scanned):
-    assert_rejected((400, "AUTH_CODE_INVALID"), scenario.call, "scan_code", body={"code": scanned}, but={"Scan": 1})
+    assert_rejected(
+        (400, "AUTH_CODE_INVALID"), scenario.call, "scan_code", body={"code": scanned}, except_for={"Scan": 1}
+    )
 
     assert scenario.call("validate_code", body={"code": scanned}).json()["valid"] is False
     assert Scan.objects.exclude(pk=scenario.guest_scan.pk).count() == 1
@@ -198,12 +200,12 @@ def test_unsupported_accept_header_is_rejected(scenario, subtests):
 def test_api_description_is_read_only(scenario, path):
     for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE"):
         assert_rejected((405, "METHOD_NOT_ALLOWED"), scenario.guest.call, method, path)
-    assert_rejected((406, "NOT_ACCEPTABLE"), scenario.guest.having(accept="image/png").get, path)
+    assert_rejected((406, "NOT_ACCEPTABLE"), scenario.guest.with_headers(accept="image/png").get, path)
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Accept-Language", "Cookie", "Range"])
 @pytest.mark.parametrize("value", ["", "\xff\xfe", "x" * 50_000, "%00", "'; --", "1.2.3.4, [::1]:x, \x01"], ids=short)
 def test_garbage_in_a_header_changes_nothing(scenario, header, value):
-    caller = scenario.mine.having(**{header: value})
+    caller = scenario.customer_api.with_headers(**{header: value})
 
     assert caller.get("customer/loyalty/points").status_code == 200

@@ -67,7 +67,7 @@ def unsigned(scenario):
 def altered(scenario):
     head, _, signature = signed(scenario).split(".")
     claims = {
-        "user_id": scenario.stranger.pk,
+        "user_id": scenario.other_customer.pk,
         "brand_id": scenario.brand.pk,
         "token_type": "access",
         "exp": 5_000_000_000,
@@ -131,7 +131,7 @@ def test_unchanged_token_of_these_tests_is_accepted(scenario):
 
 
 def test_token_and_key_of_different_brands_are_rejected(scenario, subtests):
-    caller = scenario.api.as_customer(scenario.customer, of=scenario.other).app()
+    caller = scenario.api.as_customer(scenario.customer, brand=scenario.other_brand).app()
     for name in (*WITH_IDEMPOTENCY_KEY, "validate_code", "read_scan"):
         with subtests.test(name):
             assert_rejected((403, "BRAND_MISMATCH"), scenario.call, name, caller=caller)
@@ -223,7 +223,7 @@ def test_app_key_is_rejected_where_a_hub_key_is_needed(scenario, name):
 
 @pytest.mark.parametrize("name", ["list_code_scans", "list_qr_codes"])
 def test_api_key_of_another_brand_finds_nothing(scenario, name):
-    assert_rejected(NOT_FOUND, scenario.call, name, caller=scenario.api.hub(of=scenario.other))
+    assert_rejected(NOT_FOUND, scenario.call, name, caller=scenario.api.hub(brand=scenario.other_brand))
 
 
 # --- Origins ---------------------------------------------------------------------------------------------------------
@@ -257,7 +257,9 @@ def test_origin_that_is_not_the_brands_is_rejected(scenario, name, origin):
 
 @pytest.mark.parametrize("name", ["credit_action", "credit_action (app)"])
 def test_missing_origin_or_origin_of_another_brand_is_rejected(scenario, name):
-    assert_rejected((403, "ORIGIN_NOT_ALLOWED"), scenario.call, name, origin=scenario.other.hostnames.get().hostname)
+    assert_rejected(
+        (403, "ORIGIN_NOT_ALLOWED"), scenario.call, name, origin=scenario.other_brand.hostnames.get().hostname
+    )
     assert_rejected((403, "ORIGIN_NOT_ALLOWED"), scenario.call, name, without="origin")
 
 

@@ -168,7 +168,7 @@ USERS = [
 @pytest.mark.parametrize(("name", "path"), USERS, ids=lambda value: value)
 def test_unknown_or_inactive_user_or_another_brands_is_not_found(scenario, subtests, name, path):
     switched_off = factories.customer(scenario.brand, is_active=False)
-    for pk in (*UNKNOWN_IDS, scenario.stranger.pk, switched_off.pk):
+    for pk in (*UNKNOWN_IDS, scenario.other_customer.pk, switched_off.pk):
         body = with_value(ENDPOINTS[name].body(scenario), path, str(pk) if path == "customer_id" else pk)
         with subtests.test(str(pk)):
             assert_rejected(USER_NOT_FOUND, scenario.call, name, body=body)
@@ -184,7 +184,7 @@ BRANDS = [
 
 @pytest.mark.parametrize(("name", "path"), BRANDS, ids=lambda value: value)
 def test_unknown_brand_or_another_brand_is_rejected(scenario, subtests, name, path):
-    for pk in (*UNKNOWN_IDS, scenario.other.pk):
+    for pk in (*UNKNOWN_IDS, scenario.other_brand.pk):
         body = with_value(ENDPOINTS[name].body(scenario), path, pk)
         with subtests.test(str(pk)):
             assert_rejected((403, "BRAND_MISMATCH"), scenario.call, name, body=body)
@@ -192,7 +192,7 @@ def test_unknown_brand_or_another_brand_is_rejected(scenario, subtests, name, pa
 
 @pytest.mark.parametrize("name", ["log_in", "register", "forgot_password"])
 def test_api_key_and_id_of_different_brands_are_rejected(scenario, name):
-    body = {**ENDPOINTS[name].body(scenario), "brand_id": scenario.other.pk}
+    body = {**ENDPOINTS[name].body(scenario), "brand_id": scenario.other_brand.pk}
 
     assert_rejected(
         (403, "BRAND_MISMATCH"), scenario.call, name, body=body, api_key=scenario.bare_hub.headers["api-key"]
@@ -213,5 +213,5 @@ VALID_LOCATIONS = [
 
 @pytest.mark.parametrize("location", VALID_LOCATIONS, ids=str)
 def test_locations_at_the_limits_are_accepted(scenario, location):
-    assert scenario.mine.verify(scenario.code, **location).status_code == 200
+    assert scenario.customer_api.verify(scenario.code, **location).status_code == 200
     assert scenario.guest.post("auth-codes/scan", {"code": str(scenario.code), "location": location}).status_code == 200

@@ -86,7 +86,7 @@ def test_answer_to_a_scan_that_waits_for_email_confirmation_matches(api):
     brand = factories.brand(requires_confirmed_email=True)
     customer = factories.customer(brand, email_verified_at=None)
 
-    answer = api.as_customer(customer, of=brand).verify(factories.code(brand)).json()
+    answer = api.as_customer(customer, brand=brand).verify(factories.code(brand)).json()
 
     assert answer["waits_for"] == "confirmed_email"
     assert_matches(answer, ScanSuccess)

@@ -105,7 +105,7 @@ def known_values(shop, customer, scan_id):
         "path.kind_id": [factories.event_kind(shop, floor="whole").pk],
         "path.redemption_id": [redemption.pk],
         "path.transaction_id": [LoyaltyTransaction.objects.earliest("pk").pk],
-        "path.event_number": [factories.handed_in(shop, customer).pk],
+        "path.event_number": [factories.hub_event(shop, customer).pk],
         "path.job_id": [Job.objects.create(brand=shop, kind="generate", title="Generate codes").pk],
         "path.scan_id": [scan_id],
         "body.customer_id": [str(customer.pk)],

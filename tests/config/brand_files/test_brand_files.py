@@ -261,7 +261,7 @@ def test_file_does_not_change_the_stock_of_an_existing_reward(full_brand):
 
 
 def apply_concurrently(brand, number):
-    return concurrency.at_once(lambda content: apply(brand, content), [SMALL] * number, threads=number)
+    return concurrency.run_concurrently(lambda content: apply(brand, content), [SMALL] * number, threads=number)
 
 
 @pytest.mark.django_db(transaction=True)

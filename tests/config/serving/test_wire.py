@@ -12,12 +12,12 @@ from django.conf import settings
 from authcodes.models.scans import Scan
 from brands.models.credentials import LoginSession
 from brands.models.people import User
-from tests.support.api import somewhere
+from tests.support.api import random_address
 from tests.support.live_stack import Stack
 
 TIMEOUT_SECONDS = 10
 HOST = b"Host: 127.0.0.1"
-FROM = f"X-Forwarded-For: {somewhere()}".encode()  # the client of the rate limits; no other run uses this address
+FROM = f"X-Forwarded-For: {random_address()}".encode()  # the client of the rate limits; no other run uses this address
 BODY = b'{"code": "A"}'
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
 MEGABYTE = b"".join(b"10000\r\n" + b"x" * 65_536 + b"\r\n" for _ in range(16))

@@ -24,7 +24,7 @@ from campaigns.intake.campaign_event import StoredError
 from core.api import exception_handler
 from core.errors import DomainError, RateLimited, Unavailable
 from tests.core.api.error_views import SECRET, RaisingView, error_of, response_to
-from tests.support.locks import holding, impatient
+from tests.support.locks import locked_by_another_session, short_lock_timeout
 
 pytestmark = pytest.mark.urls("tests.core.api.error_views")
 
@@ -188,7 +188,12 @@ def test_terminated_database_session_is_answered_as_unavailable():
 @pytest.mark.parametrize("address", ["/api/raises", "/page"])
 def test_lock_timeout_is_answered_as_unavailable(db, address):
     lock = "SELECT pg_advisory_xact_lock(1)"
-    with holding(lock), impatient(), pytest.raises(OperationalError) as error, transaction.atomic():
+    with (
+        locked_by_another_session(lock),
+        short_lock_timeout(),
+        pytest.raises(OperationalError) as error,
+        transaction.atomic(),
+    ):
         connection.cursor().execute(lock)
 
     response = response_to(error.value, address)

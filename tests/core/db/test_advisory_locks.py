@@ -18,7 +18,7 @@ from core.db.advisory_locks import (
     lock_text,
     try_lock_row,
 )
-from tests.support.locks import holding
+from tests.support.locks import locked_by_another_session
 from tests.test_architecture import ORDER
 
 LOCKS_OF_SESSION = """
@@ -67,7 +67,7 @@ def test_text_lock_is_the_hash_of_the_text_as_a_bigint():
 
 @pytest.mark.django_db(transaction=True)
 def test_try_lock_fails_for_a_locked_row_and_otherwise_lasts_for_the_transaction():
-    with holding(LOCK_PAIR, [LockOfRow.REPLAYS.value, 1]), transaction.atomic():
+    with locked_by_another_session(LOCK_PAIR, [LockOfRow.REPLAYS.value, 1]), transaction.atomic():
         assert not try_lock_row(LockOfRow.REPLAYS, 1)
         assert try_lock_row(LockOfRow.REPLAYS, 2)
         assert locks_of_session() == [(7216017, 2, PAIR)]

@@ -141,11 +141,11 @@ def test_log_lines_of_a_request_have_its_id(log_lines):
     assert log_lines == [{"message": "here", "request_id": answer["X-Request-ID"], "caller_request_id": "abc-1"}]
 
 
-def test_request_id_of_a_scan_is_passed_on_to_all_following_events(api, brand, customer, deliver):
+def test_request_id_of_a_scan_is_passed_on_to_all_following_events(api, brand, customer, deliver_events):
     code = factories.code(brand)
 
-    answer = api.as_customer(customer).having(X_Request_ID="scan-77").verify(code)
-    deliver()
+    answer = api.as_customer(customer).with_headers(X_Request_ID="scan-77").verify(code)
+    deliver_events()
 
     kinds = Event.objects.order_by("id").values_list("detail_type", "request_id")
     assert answer["X-Request-ID"] != "scan-77"
@@ -155,13 +155,15 @@ def test_request_id_of_a_scan_is_passed_on_to_all_following_events(api, brand, c
 def test_trace_id_of_the_caller_is_not_the_request_id(api, brand):
     trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 
-    answer = api.having(traceparent=f"00-{trace}-00f067aa0ba902b7-01").verify(factories.code(brand))
+    answer = api.with_headers(traceparent=f"00-{trace}-00f067aa0ba902b7-01").verify(factories.code(brand))
 
     assert answer["X-Request-ID"] != trace
 
 
 def test_events_of_a_hub_call_have_its_request_id(api, brand, customer):
-    answer = api.hub().as_customer(customer).having(X_Request_ID="claim-5").credit(customer, factories.code(brand))
+    answer = (
+        api.hub().as_customer(customer).with_headers(X_Request_ID="claim-5").credit(customer, factories.code(brand))
+    )
 
     assert set(Event.objects.values_list("request_id", flat=True)) == {answer["X-Request-ID"]}
 

@@ -33,8 +33,8 @@ COUNTING_IN_THREADS = """
 import django
 django.setup()
 from core.observability import metrics
-from tests.support.concurrency import at_once
-found = at_once(lambda _: metrics.instruments(), range(4))
+from tests.support.concurrency import run_concurrently
+found = run_concurrently(lambda _: metrics.instruments(), range(4))
 assert all(each is found[0] for each in found), found
 """
 
@@ -132,7 +132,7 @@ def test_unknown_paths_and_methods_create_no_new_series(open_metrics, db):
     assert sample_value("loyalty_request_seconds_count", view="/nowhere/1", method="VERB1", status="4xx") == 0
 
 
-def test_scans_accruals_and_event_attempts_are_counted(api, open_metrics, brand, customer, deliver):
+def test_scans_accruals_and_event_attempts_are_counted(api, open_metrics, brand, customer, deliver_events):
     def current_counts():
         return (
             sample_value("loyalty_scans_total", outcome="success", reason="accepted"),
@@ -145,7 +145,7 @@ def test_scans_accruals_and_event_attempts_are_counted(api, open_metrics, brand,
     before = current_counts()
     api.as_customer(customer).verify(factories.code(brand))
     api.as_customer(customer).verify("NOBODYS")
-    deliver()
+    deliver_events()
 
     assert [after - earlier for after, earlier in zip(current_counts(), before, strict=True)] == [1, 1, 1, 1, 1]
 

@@ -126,9 +126,9 @@ def test_connections_are_replaced_after_an_outage(unique_id, outage, monkeypatch
     assert not {client.command("CLIENT", "ID"), client.client().client_id()} & set(before)
 
 
-def test_connections_of_ended_threads_are_reused(unique_id, at_once):
+def test_connections_of_ended_threads_are_reused(unique_id, run_concurrently):
     """Otherwise the server would run out of connections, and the limits would be off."""
-    used = [at_once(8, lambda: client.command("CLIENT", "ID")) for _ in range(5)]
+    used = [run_concurrently(8, lambda: client.command("CLIENT", "ID")) for _ in range(5)]
 
     assert len({each for eight in used for each in eight}) <= 8
 

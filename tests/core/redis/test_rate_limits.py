@@ -62,15 +62,15 @@ def test_calls_are_counted_per_limit_and_identifier(set_rate_limits, unique_id):
     assert not is_allowed("scan", unique_id, 1)
 
 
-def test_exactly_the_limit_passes_under_parallel_calls(set_rate_limits, unique_id, at_once):
+def test_exactly_the_limit_passes_under_parallel_calls(set_rate_limits, unique_id, run_concurrently):
     set_rate_limits(campaign_event="100/minute")
 
-    passed = at_once(32, lambda: sum(is_allowed("campaign_event", unique_id) for _ in range(20)))
+    passed = run_concurrently(32, lambda: sum(is_allowed("campaign_event", unique_id) for _ in range(20)))
 
     assert sum(passed) == 100
 
 
-def test_control_drf_throttle_lets_more_pass(unique_id, at_once):
+def test_control_drf_throttle_lets_more_pass(unique_id, run_concurrently):
     """It reads, appends to and writes a list, so parallel calls overwrite each other's entries."""
 
     class Throttle(SimpleRateThrottle):
@@ -79,16 +79,16 @@ def test_control_drf_throttle_lets_more_pass(unique_id, at_once):
         def get_cache_key(self, *_):
             return unique_id
 
-    passed = at_once(32, lambda: sum(Throttle().allow_request(None, None) for _ in range(20)))
+    passed = run_concurrently(32, lambda: sum(Throttle().allow_request(None, None) for _ in range(20)))
 
     assert sum(passed) > 100
     cache.delete(unique_id)
 
 
-def test_calls_with_keys_have_an_exact_limit_per_brand(set_rate_limits, unique_id, at_once):
+def test_calls_with_keys_have_an_exact_limit_per_brand(set_rate_limits, unique_id, run_concurrently):
     set_rate_limits(brand="7/minute")
 
-    assert sum(at_once(16, lambda: sum(brand_is_allowed(unique_id) for _ in range(4)))) == 7
+    assert sum(run_concurrently(16, lambda: sum(brand_is_allowed(unique_id) for _ in range(4)))) == 7
     assert brand_is_allowed(f"{unique_id}2")
 
 

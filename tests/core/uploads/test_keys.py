@@ -51,8 +51,8 @@ def test_common_key_is_converted_to_one_form_from_any_format(common_key):
 
 
 SLOW_UPLOADS = {
-    "hashed for hours": lambda: key_file(slow_keys.hashed_often(2**31 - 1), password="x"),
-    "hashed in two gigabytes": lambda: key_file(slow_keys.hashed_widely(2**21), password="x"),
+    "hashed for hours": lambda: key_file(slow_keys.pbkdf2_key(2**31 - 1), password="x"),
+    "hashed in two gigabytes": lambda: key_file(slow_keys.scrypt_key(2**21), password="x"),
     "huge": lambda: key_file(slow_keys.plain(slow_keys.rsa_key())),
 }
 

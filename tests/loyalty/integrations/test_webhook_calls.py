@@ -226,11 +226,11 @@ def test_delivery_whose_answer_was_lost_is_sent_again_with_the_same_id(hook, sho
     assert WebhookAttempt.objects.count() == 1
 
 
-def test_failed_webhooks_leave_credited_points_unchanged(brand, customer, shop, deliver):
+def test_failed_webhooks_leave_credited_points_unchanged(brand, customer, shop, deliver_events):
     endpoint(brand, shop)
     shop.answers(500)
     scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
-    deliver()
+    deliver_events()
     send()
 
     assert UserPoints.objects.get(user=customer).points == 10

@@ -50,11 +50,11 @@ def scan(code, customer=None, **fields):
 webhook_data = data_of
 
 
-def test_earned_points_are_sent_to_a_subscribed_endpoint(brand, customer, shop, deliver):
+def test_earned_points_are_sent_to_a_subscribed_endpoint(brand, customer, shop, deliver_events):
     hook = endpoint(brand, shop, types=[WebhookType.POINTS_EARNED])
     code = factories.code(brand)
     scanned = scan(code, customer)
-    deliver()
+    deliver_events()
     send()
 
     [call] = shop.calls
@@ -75,24 +75,24 @@ def test_earned_points_are_sent_to_a_subscribed_endpoint(brand, customer, shop, 
     assert call.headers["content-type"] == "application/json"
 
 
-def test_campaign_progress_without_points_sends_no_webhook(brand, customer, shop, deliver):
+def test_campaign_progress_without_points_sends_no_webhook(brand, customer, shop, deliver_events):
     factories.campaign(brand, type="login")
     endpoint(brand, shop)
     fields = {"brand_id": brand.pk, "user_id": customer.pk}
     event = messages.NewEvent(kind="log-user-login", payload={"type": "login"}, arguments=fields)
     publishing.publish(messages=[event], brand_id=brand.pk, at=timezone.now())
-    deliver()
+    deliver_events()
     send()
 
     assert LoyaltyTransaction.objects.get().points_earned == 0
     assert shop.calls == []
 
 
-def test_reached_level_is_sent_in_addition_to_the_points(brand, customer, shop, deliver):
+def test_reached_level_is_sent_in_addition_to_the_points(brand, customer, shop, deliver_events):
     factories.level(brand, "Silver", 10)
     endpoint(brand, shop)
     scan(factories.code(brand), customer)
-    deliver()
+    deliver_events()
     send()
 
     [level] = webhook_data(shop, "level.reached")
@@ -133,13 +133,13 @@ def test_every_scan_of_a_known_code_is_sent_with_its_outcome(brand, customer, sh
     assert {each.get("user_id") for each in scans} == {customer.pk, None}
 
 
-def test_scan_of_an_accrual_event_is_sent(brand, customer, shop, deliver):
+def test_scan_of_an_accrual_event_is_sent(brand, customer, shop, deliver_events):
     endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
     payload = {"type": "authenticator_scan", "product": {"authCode": factories.code(brand).code}}
     arguments = {"brand_id": brand.pk, "user_id": customer.pk}
     event = messages.NewEvent(kind="scan-auth", payload=payload, arguments=arguments)
     publishing.publish(messages=[event], brand_id=brand.pk, at=timezone.now())
-    deliver()
+    deliver_events()
     send()
 
     [scanned] = webhook_data(shop, "code.scanned")
@@ -180,7 +180,7 @@ def test_rejected_recall_sends_no_webhook(brand, shop):
     assert len(shop.calls) == 1
 
 
-def test_no_webhook_event_is_published_without_a_subscribed_endpoint(brand, customer, deliver):
+def test_no_webhook_event_is_published_without_a_subscribed_endpoint(brand, customer, deliver_events):
     endpoint(brand, "https://shop.example/hook", types=[WebhookType.REWARD_REDEEMED])
     disabled = endpoint(brand, "https://shop.example/hook")
     webhook_endpoints.stop(
@@ -190,24 +190,24 @@ def test_no_webhook_event_is_published_without_a_subscribed_endpoint(brand, cust
         audit_context=AuditContext(None, timezone.now()),
     )
     scan(factories.code(brand), customer)
-    deliver()
+    deliver_events()
 
     assert not Event.objects.filter(detail_type="announce").exists()
 
 
-def test_endpoint_of_another_brand_receives_nothing(brand, customer, shop, deliver):
+def test_endpoint_of_another_brand_receives_nothing(brand, customer, shop, deliver_events):
     endpoint(factories.brand(), shop)
     scan(factories.code(brand), customer)
-    deliver()
+    deliver_events()
     send()
 
     assert shop.calls == []
 
 
-def test_all_endpoints_get_the_same_id_and_body_with_their_own_signature(brand, customer, shop, deliver):
+def test_all_endpoints_get_the_same_id_and_body_with_their_own_signature(brand, customer, shop, deliver_events):
     first, second = endpoint(brand, f"{shop.url}/1"), endpoint(brand, f"{shop.url}/2")
     scan(factories.code(brand), customer)
-    deliver()
+    deliver_events()
     send()
 
     earned = [call for call in shop.calls if call.payload["type"] == "points.earned"]

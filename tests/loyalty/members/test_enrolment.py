@@ -12,7 +12,7 @@ from loyalty.members import enrolment
 from loyalty.models.accounts import UserPoints
 from tests.support import factories
 from tests.support.api import error
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.portal import browser, staff, text
 
 ENROL = "admin:loyalty_userpoints_enrol"
@@ -36,12 +36,12 @@ def csv_file(content):
     return SimpleUploadedFile("members.csv", content if isinstance(content, bytes) else content.encode(), "text/csv")
 
 
-def test_customer_enrolled_by_staff_earns_points(api, brand, newcomer, deliver):
+def test_customer_enrolled_by_staff_earns_points(api, brand, newcomer, deliver_events):
     answer = enrol(browser(staff(brand, role="manager")), brand, addresses=" New@Example.com \n")
 
     assert "Enrolled: 1. Already members: 0." in text(answer)
     api.as_customer(newcomer).verify(factories.code(brand))
-    deliver()
+    deliver_events()
     assert UserPoints.objects.get(user=newcomer).points == 10
     assert AuditLogEntry.objects.get(kind="loyalty.userpoints").action == "Enrolled"
 
@@ -153,5 +153,5 @@ def test_concurrent_enrolments_create_one_member_and_one_audit_log_entry(brand, 
         audit_context = AuditContext(None, timezone.now(), "", "at once")
         return enrolment.enrol_one(brand=brand, audit_context=audit_context, user_id=newcomer.pk)[1]
 
-    assert sorted(at_once(enrol_newcomer, range(24))) == [False] * 23 + [True]
+    assert sorted(run_concurrently(enrol_newcomer, range(24))) == [False] * 23 + [True]
     assert UserPoints.objects.count() == AuditLogEntry.objects.filter(kind="loyalty.userpoints").count() == 1

@@ -25,7 +25,7 @@ def terms(brand):
 
 
 def texts(caller, language="en"):
-    return caller.having(accept_language=language).get("legal-texts").json()["data"]
+    return caller.with_headers(accept_language=language).get("legal-texts").json()["data"]
 
 
 def test_brand_without_legal_texts_returns_none_without_a_query(api, brand, django_assert_num_queries):
@@ -67,7 +67,7 @@ def register(api, **overrides):
 
 def test_registration_records_the_agreed_texts_and_the_time(api, brand, terms):
     german = factories.legal_text(brand, language="de")
-    answer = api.app().having(accept_language="de").post("auth/register", {**NEWCOMER, "consented": True}).json()
+    answer = api.app().with_headers(accept_language="de").post("auth/register", {**NEWCOMER, "consented": True}).json()
     confirmation = EmailConfirmation.objects.get()
     user, _brand = confirmations.finish_registration(
         confirmation_id=confirmation.pk, code=confirmations.code_of(confirmation.pk), at=timezone.now()
@@ -122,7 +122,7 @@ def test_customer_agrees_to_a_new_version(api, brand, customer, terms):
 
     before = customer_api.get("customer/consents").json()["data"]
     answer = customer_api.post("customer/consents", {"legal_texts": [newer.pk]})
-    after = customer_api.having(accept_language="de").get("customer/consents").json()["data"]
+    after = customer_api.with_headers(accept_language="de").get("customer/consents").json()["data"]
 
     assert [(each["text"]["id"], each["agreed_at"]) for each in before] == [(newer.pk, None)]
     assert answer.status_code == 201

@@ -38,11 +38,11 @@ def test_profile_is_read_and_changed(customer_api, customer):
     )
 
 
-def test_completed_profile_field_earns_points_once(customer_api, brand, customer, deliver):
+def test_completed_profile_field_earns_points_once(customer_api, brand, customer, deliver_events):
     factories.earning_rule(brand, "log-user-profile-update", 5)
     for body in ({"first_name": "Ada"}, {"first_name": ""}, {"first_name": "Eva"}):
         change(customer_api, body)
-    deliver()
+    deliver_events()
 
     assert [entry.reason_id for entry in LoyaltyTransaction.objects.all()] == ["profile:first_name"]
 

@@ -9,7 +9,7 @@ from brands.identity import users
 from loyalty.members import corrections, profile
 from loyalty.points import accounts
 from tests.support import factories
-from tests.support.concurrency import at_once, while_uncommitted
+from tests.support.concurrency import run_concurrently, run_during_transaction
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -47,7 +47,7 @@ def run_during_correction(account, change):
     def write_names():
         accounts.set_names(account=account, first_name="Byron", last_name="King", at=timezone.now())
 
-    return while_uncommitted(lambda: corrections.locked(account), change, write_names)
+    return run_during_transaction(lambda: corrections.locked(account), change, write_names)
 
 
 def test_correction_at_one_brand_does_not_block_a_change_at_another(customer, corrected_account, other_brand):
@@ -76,7 +76,7 @@ def test_control_locking_the_user_before_the_account_deadlocks(customer, correct
 def test_first_correction_during_a_change_stays_at_its_brand(customer, brand, other_brand):
     account = factories.account(customer, brand)
 
-    outcome = while_uncommitted(lambda: correct(account, "Augusta"), lambda: rename(customer, other_brand))
+    outcome = run_during_transaction(lambda: correct(account, "Augusta"), lambda: rename(customer, other_brand))
 
     assert outcome.names == ("Ada", "")
     customer.refresh_from_db()
@@ -92,6 +92,6 @@ def test_concurrent_changes_and_corrections_at_two_brands_all_succeed(customer, 
             return rename(customer, (brand, other_brand)[number // 2 % 2], f"Ada {number}")
         return correct((corrected_account, other_account)[number // 2 % 2], f"Augusta {number}")
 
-    outcomes = at_once(change_or_correct, range(24), threads=8)
+    outcomes = run_concurrently(change_or_correct, range(24), threads=8)
 
     assert [each for each in outcomes if isinstance(each, Exception)] == []

@@ -42,7 +42,7 @@ def test_login_returns_tokens_for_the_brand(api, brand, member):
 def test_access_token_authenticates_requests(api, brand, member):
     access = log_in(api, brand_id=brand.pk).json()["access"]
 
-    assert api.having(authorization=f"Bearer {access}").get("customer/loyalty/points").status_code == 200
+    assert api.with_headers(authorization=f"Bearer {access}").get("customer/loyalty/points").status_code == 200
 
 
 def test_login_ignores_case_of_the_email_address(api, brand, member):
@@ -97,14 +97,14 @@ def test_api_key_and_brand_id_must_match(api, member):
 def test_origin_determines_the_brand(api, member, origin):
     shop = factories.brand(hostname="shop.example.com")
 
-    assert log_in(api.having(origin=origin)).json()["brand_id"] == shop.pk
+    assert log_in(api.with_headers(origin=origin)).json()["brand_id"] == shop.pk
 
 
 def test_port_of_the_origin_distinguishes_brands_on_one_host(api, member):
     factories.brand(name="Alpha", hostname="shop.example.com")
     zeta = factories.brand(name="Zeta", hostname="shop.example.com:8443")
 
-    assert log_in(api.having(origin="https://shop.example.com:8443")).json()["brand_id"] == zeta.pk
+    assert log_in(api.with_headers(origin="https://shop.example.com:8443")).json()["brand_id"] == zeta.pk
 
 
 def test_customer_of_one_brand_needs_no_brand_id(api, brand, member):
@@ -122,7 +122,7 @@ def test_customer_of_two_brands_must_send_a_brand_id(api, brand, member):
 
 @pytest.mark.parametrize("origin", ["http://[", "http://[::1", "//a]b", "null", "é", "http://x:99999999"])
 def test_invalid_origin_is_ignored(api, brand, member, origin):
-    assert log_in(api.having(origin=origin)).json()["brand_id"] == brand.pk
+    assert log_in(api.with_headers(origin=origin)).json()["brand_id"] == brand.pk
 
 
 # --- Refreshing and logging out --------------------------------------------------------------------------------------

@@ -152,7 +152,7 @@ def test_hub_merges_and_undoes(api, brand, target, source):
         409,
         "MERGE_UNDO_NOT_POSSIBLE",
     )
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
 
 
 def test_hub_cannot_merge_a_member_with_itself_or_another_brands_customer(api, brand, target, source):
@@ -174,7 +174,7 @@ def test_hub_cannot_change_the_status_of_a_merged_member(api, brand, target, sou
     hub = api.hub()
 
     for status in ("active", "blocked"):
-        answer = hub.having(idempotency_key=status).call(
+        answer = hub.with_headers(idempotency_key=status).call(
             "PATCH",
             f"brand/members/{source.pk}",
             data=json.dumps({"status": status, "reason": "x"}).encode(),
@@ -241,7 +241,7 @@ def test_erasing_the_target_erases_both_users(brand, target, source):
     assert not User.objects.filter(email__in=emails).exists()
     assert not User.objects.filter(pk__in=[target.pk, source.pk], is_active=True).exists()
     assert AccountMerge.objects.get().note == ""
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
 
 
 def test_erasing_the_source_leaves_the_target(brand, target, source):
@@ -253,5 +253,5 @@ def test_erasing_the_source_leaves_the_target(brand, target, source):
     assert User.objects.get(pk=target.pk).is_active
     assert not User.objects.get(pk=source.pk).is_active
     assert factories.account(target, brand).points == 10
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
     assert re.fullmatch(r"", AccountMerge.objects.get().note)

@@ -17,7 +17,7 @@ from loyalty.rewards import redeem
 from loyalty.rewards.redeem import RedemptionRequest
 from tests.loyalty.merges.conftest import merge_accounts, undo_merge
 from tests.support import factories, shop
-from tests.support.concurrency import at_once, while_uncommitted
+from tests.support.concurrency import run_concurrently, run_during_transaction
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -54,23 +54,23 @@ def test_orders_of_the_source_during_a_merge_are_credited_once(brand, target, so
         shop.send(brand, source, "order-complete", order(number))
     tasks = [*([worker.drain] * 4), lambda: merge_accounts(brand, target, source)]
 
-    results = at_once(lambda task: task(), tasks)
+    results = run_concurrently(lambda task: task(), tasks)
     worker.drain()
 
     assert [each for each in results if isinstance(each, Exception)] == []
     assert balances(brand, target, source) == [120, 0]
     assert LoyaltyTransaction.objects.filter(reason_id__startswith="order:").count() == 12
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
 
 
 def test_order_waiting_for_a_merge_is_credited_to_the_target(brand, target, source):
     shop.send(brand, source, "order-complete", order(1))
 
-    while_uncommitted(lambda: merge_accounts(brand, target, source), worker.drain)
+    run_during_transaction(lambda: merge_accounts(brand, target, source), worker.drain)
     worker.drain()
 
     assert balances(brand, target, source) == [10, 0]
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
 
 
 def test_control_without_the_status_check_an_order_is_credited_to_the_source(brand, target, source, monkeypatch):
@@ -78,11 +78,11 @@ def test_control_without_the_status_check_an_order_is_credited_to_the_source(bra
     monkeypatch.setattr("campaigns.accrual.decide.CLOSED", ())
     shop.send(brand, source, "order-complete", order(1))
 
-    while_uncommitted(lambda: merge_accounts(brand, target, source), worker.drain)
+    run_during_transaction(lambda: merge_accounts(brand, target, source), worker.drain)
     worker.drain()
 
     assert balances(brand, target, source) == [0, 10]
-    assert [row[0] for row in shop.contradictions()] == ["merge is not what ledger and accounts say"]
+    assert [row[0] for row in shop.inconsistencies()] == ["merge is not what ledger and accounts say"]
 
 
 def redemption_request(brand, member, reward):
@@ -93,27 +93,27 @@ def test_redemption_waiting_for_a_merge_fails_and_takes_no_points(brand, target,
     factories.points(source, brand, 10)
     reward = factories.reward(brand, cost=10)
 
-    result = while_uncommitted(
+    result = run_during_transaction(
         lambda: merge_accounts(brand, target, source), lambda: redeem.redeem(redemption_request(brand, source, reward))
     )
 
     assert isinstance(result, MemberBlocked)
     assert balances(brand, target, source) == [10, 0]
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
 
 
 def test_redemption_before_a_merge_moves_to_the_target(brand, target, source):
     factories.points(source, brand, 10)
     reward = factories.reward(brand, cost=10)
 
-    account_merge = while_uncommitted(
+    account_merge = run_during_transaction(
         lambda: redeem.redeem(redemption_request(brand, source, reward)), lambda: merge_accounts(brand, target, source)
     )
 
     assert isinstance(account_merge, AccountMerge)
     assert (account_merge.points, len(account_merge.moved["redemptions"])) == (0, 1)
     assert balances(brand, target, source) == [0, 0]
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def without_locks(monkeypatch):
 
 
 def merge_in_both_directions(brand, target, source):
-    return at_once(lambda pair: merge_accounts(brand, *pair), [(target, source), (source, target)])
+    return run_concurrently(lambda pair: merge_accounts(brand, *pair), [(target, source), (source, target)])
 
 
 def test_concurrent_merges_in_opposite_directions_succeed_once(brand, target, source):
@@ -141,7 +141,7 @@ def test_concurrent_merges_in_opposite_directions_succeed_once(brand, target, so
 
     assert sorted(type(each).__name__ for each in results) == ["AccountMerge", "MergeNotPossible"]
     assert sorted(balances(brand, target, source)) == [0, 15]
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
 
 
 def test_control_without_the_locks_opposite_merges_both_succeed(brand, target, source, without_locks):
@@ -153,14 +153,14 @@ def test_control_without_the_locks_opposite_merges_both_succeed(brand, target, s
 
     assert [type(each).__name__ for each in results] == ["AccountMerge", "AccountMerge"]
     assert [factories.account(each, brand).status for each in (target, source)] == ["merged", "merged"]
-    assert {row[0] for row in shop.contradictions()} == {"merge is not what ledger and accounts say"}
+    assert {row[0] for row in shop.inconsistencies()} == {"merge is not what ledger and accounts say"}
 
 
 def test_concurrent_merges_with_one_key_merge_once(brand, target, source):
     factories.points(source, brand, 10)
     key = uuid.uuid4()
 
-    results = at_once(lambda _: merge_accounts(brand, target, source, key=key), range(8))
+    results = run_concurrently(lambda _: merge_accounts(brand, target, source, key=key), range(8))
 
     assert {each.pk for each in results} == {AccountMerge.objects.get().pk}
     assert balances(brand, target, source) == [10, 0]
@@ -170,22 +170,22 @@ def test_concurrent_merges_of_one_source_succeed_once(brand, target, source):
     third = factories.customer(brand)
     factories.points(source, brand, 10)
 
-    results = at_once(lambda other_target: merge_accounts(brand, other_target, source), [target, third])
+    results = run_concurrently(lambda other_target: merge_accounts(brand, other_target, source), [target, third])
 
     assert sum(isinstance(each, AccountMerge) for each in results) == 1
     assert sorted(balances(brand, target, source, third)) == [0, 0, 10]
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
 
 
 def test_concurrent_undos_take_effect_once(brand, target, source):
     factories.points(source, brand, 10)
     account_merge = merge_accounts(brand, target, source)
 
-    results = at_once(lambda _: undo_merge(account_merge), range(8))
+    results = run_concurrently(lambda _: undo_merge(account_merge), range(8))
 
     assert {each.undone_at for each in results} == {AccountMerge.objects.get().undone_at}
     assert balances(brand, target, source) == [0, 10]
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
 
 
 def test_concurrent_redemption_and_undo_do_not_both_succeed(brand, target, source):
@@ -194,14 +194,14 @@ def test_concurrent_redemption_and_undo_do_not_both_succeed(brand, target, sourc
     account_merge = merge_accounts(brand, target, source)
     reward = factories.reward(brand, cost=10)
 
-    results = at_once(
+    results = run_concurrently(
         lambda task: task(),
         [lambda: undo_merge(account_merge), lambda: redeem.redeem(redemption_request(brand, target, reward))],
     )
 
     assert sum(isinstance(each, Exception) for each in results) == 1, results
     assert sum(balances(brand, target, source)) in (0, 10)
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
 
 
 def test_release_of_pending_points_during_a_merge_is_made_up_for_the_target(brand, target, source):
@@ -211,11 +211,11 @@ def test_release_of_pending_points_during_a_merge_is_made_up_for_the_target(bran
     account = factories.account(source, brand).pk
     [entry] = LoyaltyTransaction.objects.filter(reason="pending").values_list("pk", flat=True)
 
-    result = while_uncommitted(
+    result = run_during_transaction(
         lambda: merge_accounts(brand, target, source), lambda: releases.release(DuePending(entry, account), at=at)
     )
 
     assert result is None
     assert releases.catch_up(at=at) == 1
     assert balances(brand, target, source) == [10, 0]
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []

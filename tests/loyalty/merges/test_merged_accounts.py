@@ -58,7 +58,7 @@ def test_merged_account_can_neither_send_nor_receive_points(brand, target, sourc
 
     assert not PointTransfer.objects.exists()
     assert [factories.account(each, brand).points for each in (target, source)] == [10, 0]
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
 
 
 def test_merged_account_cannot_redeem(brand, source, merged):

@@ -27,7 +27,7 @@ def ten_percent_rule(brand):
 
 
 def balances(brand, *members):
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
     return [factories.account(each, brand).points for each in members]
 
 
@@ -59,7 +59,7 @@ def test_return_of_an_order_from_before_the_merge_reverses_its_points(
     shop.buy(brand, source)
     account_merge = merge_accounts(brand, target, source)
 
-    event = shop.give_back(brand, request.getfixturevalue(sender))
+    event = shop.return_order(brand, request.getfixturevalue(sender))
 
     assert (event.status, event.outcome["points_reversed"]) == ("done", 10)
     assert balances(brand, target, source) == [0, 0]
@@ -71,23 +71,23 @@ def test_return_of_another_members_order_is_rejected(brand, target, source, ten_
     shop.buy(brand, factories.customer(brand))
     merge_accounts(brand, target, source)
 
-    assert shop.give_back(brand, source).outcome["error"] == "ORDER_ALREADY_CREDITED"
+    assert shop.return_order(brand, source).outcome["error"] == "ORDER_ALREADY_CREDITED"
 
 
 def test_pending_points_are_released_to_the_target(brand, target, source, ten_percent_rule):
     brand.order_points, brand.order_points_days = "after_days", 14
     brand.save()
     shop.buy(brand, source)
-    assert shop.numbers(brand, source) == (0, 10, 0)
+    assert shop.point_totals(brand, source) == (0, 10, 0)
     account_merge = merge_accounts(brand, target, source)
-    assert [shop.numbers(brand, each) for each in (target, source)] == [(0, 10, 0), (0, 0, 0)]
+    assert [shop.point_totals(brand, each) for each in (target, source)] == [(0, 10, 0), (0, 0, 0)]
     undo_merge(account_merge)
-    assert [shop.numbers(brand, each) for each in (target, source)] == [(0, 0, 0), (0, 10, 0)]
+    assert [shop.point_totals(brand, each) for each in (target, source)] == [(0, 0, 0), (0, 10, 0)]
     account_merge = merge_accounts(brand, target, source)
 
     shop.deliver(brand, source)
 
-    assert [shop.numbers(brand, each) for each in (target, source)] == [(10, 0, 0), (0, 0, 0)]
+    assert [shop.point_totals(brand, each) for each in (target, source)] == [(10, 0, 0), (0, 0, 0)]
     assert PendingPoints.objects.get().user_point.user == target
     with pytest.raises(MergeUndoNotPossible, match="released or cancelled"):
         undo_merge(account_merge)
@@ -99,8 +99,8 @@ def test_return_after_the_merge_cancels_pending_points(brand, target, source, te
     shop.buy(brand, source)
     merge_accounts(brand, target, source)
 
-    assert shop.give_back(brand, source).outcome["pending_cancelled"] == 10
-    assert shop.numbers(brand, target) == (0, 0, 0)
+    assert shop.return_order(brand, source).outcome["pending_cancelled"] == 10
+    assert shop.point_totals(brand, target) == (0, 0, 0)
 
 
 def test_scan_pending_at_the_merge_is_credited_to_the_target(api, brand, target, source):
@@ -136,14 +136,14 @@ def test_scan_of_the_source_reported_by_the_hub_is_credited_to_the_target(api, b
     assert balances(brand, target, source) == [10, 0]
 
 
-def test_code_earns_once_for_both_accounts(api, brand, target, source, deliver):
+def test_code_earns_once_for_both_accounts(api, brand, target, source, deliver_events):
     code = factories.code(brand, scan_limit=5)
     api.as_customer(source).verify(code)
-    deliver()
+    deliver_events()
     merge_accounts(brand, target, source)
 
     assert api.as_customer(target).verify(code).json()["points_status"] == "already_claimed"
-    deliver()
+    deliver_events()
     assert error(api.as_customer(target).hub().credit(target, code)) == (409, "POINTS_ALREADY_CLAIMED")
     assert error(api.as_customer(source).hub().credit(source, code)) == (409, "POINTS_ALREADY_CLAIMED")
     assert balances(brand, target, source) == [10, 0]
@@ -220,7 +220,7 @@ def test_source_cannot_log_in_until_the_undo(api, brand, target, source_with_pas
 def test_sessions_at_other_brands_stay_valid(brand, target, source, api):
     other_brand = factories.brand()
     UserPoints.objects.create(user=source, brand=other_brand)
-    other_session = api.as_customer(source, of=other_brand)
+    other_session = api.as_customer(source, brand=other_brand)
     merge_accounts(brand, target, source)
 
     assert other_session.get("customer/loyalty/points").status_code == 200
@@ -266,7 +266,7 @@ def test_progress_is_added_up_and_no_milestone_pays_twice(brand, target, source,
     assert paid.count() == 4  # the milestone at 3, which the sum reaches, and the goal
     assert sorted(RewardClaim.objects.filter(user=target).values_list("milestone__threshold", flat=True)) == [2, 3, 5]
     assert third.pk in progress(target)[0][2]
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
     with pytest.raises(MergeUndoNotPossible, match="milestone"):
         undo_merge(account_merge)
 
@@ -279,7 +279,7 @@ def test_progress_moves_back_with_an_undo_and_new_orders_count(brand, target, so
     assert progress(target) == []
     place_orders(brand, target, "K-1")
     assert progress(target) == [(1, 1, [])]
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
 
 
 def test_undo_leaves_progress_counted_since_the_merge_with_the_target(brand, target, source, order_campaign):
@@ -293,7 +293,7 @@ def test_undo_leaves_progress_counted_since_the_merge_with_the_target(brand, tar
 
     assert progress(target) == [(1, 1, [])]
     assert progress(source) == [(3, 1, [second.pk, third.pk])]
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
 
 
 def test_waiting_reward_of_both_accounts_is_not_duplicated_for_the_target(brand, target, source, ten_percent_rule):
@@ -308,4 +308,4 @@ def test_waiting_reward_of_both_accounts_is_not_duplicated_for_the_target(brand,
     ]
     assert RewardClaim.objects.filter(user=target, milestone=milestone).count() == 1
     assert UserLoyaltyCampaign.objects.count() == 2
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []

@@ -28,13 +28,13 @@ def test_period_points_of_both_accounts_count_until_the_undo(programme):
 
     account_merge = merge_accounts(programme.brand, target.user, source.user, at=on("2026-04-01"))
     assert level_of(programme, target) == ("Silver", "2027-12-31", 110)
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
     programme.night(on("2026-04-02"))
     assert level_of(programme, target)[2] == 110
 
     undo_merge(account_merge, at=on("2026-04-01"))
     assert (level_of(programme, target), level_of(programme, source)) == before
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
 
 
 def test_higher_level_of_the_two_stays_until_its_end(programme):
@@ -45,12 +45,12 @@ def test_higher_level_of_the_two_stays_until_its_end(programme):
     account_merge = merge_accounts(programme.brand, target.user, source.user, at=on("2026-04-01"))
     assert level_of(programme, target) == ("Gold", "2026-12-31", 120)
     assert programme.history(target)[-1] == ("Silver", "Gold", Reason.REACHED)
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
 
     undo_merge(account_merge, at=on("2026-04-01"))
     assert level_of(programme, target) == ("Silver", "2027-12-31", 120)
     assert level_of(programme, source)[:2] == ("Gold", "2026-12-31")
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
 
 
 def test_ended_account_gets_no_level_period_when_settings_change(programme):
@@ -65,4 +65,4 @@ def test_ended_account_gets_no_level_period_when_settings_change(programme):
     ended = factories.account(source.user, programme.brand)
     assert (ended.period_from, ended.level_due_at) == (None, None)
     assert [change[2] for change in programme.history(source)] == [Reason.REACHED]
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []

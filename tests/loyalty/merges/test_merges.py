@@ -49,7 +49,7 @@ FIELDS = (
 
 def state(brand, *members):
     """The fields of the accounts; fails if the accounts and the ledger contradict each other."""
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
     rows = UserPoints.objects.filter(brand=brand, user__in=members).order_by("pk")
     return [tuple(getattr(row, name) for name in FIELDS) for row in rows]
 
@@ -85,7 +85,7 @@ def test_merge_moves_all_amounts_exactly(brand, target, source):
     account_merge = merge_accounts(brand, target, source)
 
     after, ended = factories.account(target, brand), factories.account(source, brand)
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
     for name in FIELDS[:9]:
         assert getattr(after, name) == getattr(before[0], name) + getattr(before[1], name), name
         assert getattr(ended, name) == 0
@@ -143,15 +143,15 @@ def test_points_owed_by_one_account_are_settled_from_the_other(brand, target, so
     factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
     shop.buy(brand, source, subtotal="100.00")
     factories.redemption(source, factories.reward(brand, cost=10))
-    shop.give_back(brand, source)
+    shop.return_order(brand, source)
     factories.points(target, brand, 4)
-    assert shop.numbers(brand, source) == (0, 0, 10)
+    assert shop.point_totals(brand, source) == (0, 0, 10)
     preview = merging.preview(target=factories.account(target, brand), source=factories.account(source, brand))
 
     account_merge = merge_accounts(brand, target, source)
 
-    assert shop.numbers(brand, target) == (0, 0, 6) == (preview.balance, preview.pending, preview.owed)
-    assert shop.numbers(brand, source) == (0, 0, 0)
+    assert shop.point_totals(brand, target) == (0, 0, 6) == (preview.balance, preview.pending, preview.owed)
+    assert shop.point_totals(brand, source) == (0, 0, 0)
     assert (account_merge.settled, factories.account(target, brand).lifetime) == (4, preview.lifetime)
     with pytest.raises(MergeUndoNotPossible, match="settled points owed"):
         undo_merge(account_merge)
@@ -216,7 +216,7 @@ def test_merged_account_cannot_be_merged_again(brand, target, source):
         factories.account(source, brand).pk,
         factories.account(third, brand).pk,
     ]
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
 
 
 def test_undo_is_rejected_if_points_are_missing_or_after_one_day(brand, target, source):
@@ -247,7 +247,7 @@ def test_redemption_codes_move_to_the_target_and_stay_valid(brand, target, sourc
     till.use(redemption=first, at=timezone.now(), request=uuid.uuid4())
     cancellation.cancel(redemption=second, audit_context=context())
     assert factories.account(target, brand).points == 20
-    assert shop.contradictions() == []
+    assert shop.inconsistencies() == []
     with pytest.raises(MergeUndoNotPossible, match="redemption of the ended account has been cancelled"):
         undo_merge(account_merge)
 
@@ -306,13 +306,13 @@ def test_consistency_checks_detect_a_tampered_merge(brand, target, source):
     factories.points(source, brand, 10)
     account_merge = merge_accounts(brand, target, source)
     AccountMerge.objects.filter(pk=account_merge.pk).update(carried={**account_merge.carried, "earned": "11"})
-    assert [row[:2] for row in shop.contradictions()] == [
+    assert [row[:2] for row in shop.inconsistencies()] == [
         ("merge is not what ledger and accounts say", f"merge {account_merge.pk}")
     ]
     AccountMerge.objects.filter(pk=account_merge.pk).update(carried=account_merge.carried)
     account = factories.account(target, brand)
     UserPoints.objects.filter(pk=account.pk).update(merged_from=None)
-    assert {row[0] for row in shop.contradictions()} == {"merge is not what ledger and accounts say"}
+    assert {row[0] for row in shop.inconsistencies()} == {"merge is not what ledger and accounts say"}
 
 
 def test_merge_and_undo_are_published_and_audited(brand, target, source):

@@ -107,7 +107,7 @@ def test_support_cannot_see_settings(brand, with_sms, own):
 
 
 def test_log_shows_the_outcome_of_a_notification(client, brand, customer, own, box, notify, work):
-    box.refusals[customer.email] = "550 no such user"
+    box.rejections[customer.email] = "550 no such user"
     notify(customer, points_earned=7)
     work()
     row = NotificationDelivery.objects.get()
@@ -184,7 +184,7 @@ def test_masking_depends_on_the_role_only(brand, customer):
 
 
 def test_suppressed_address_is_found_and_released(client, brand, customer, own, box, notify, work):
-    box.refusals[customer.email] = "550 no"
+    box.rejections[customer.email] = "550 no"
     notify(customer)
     work()
     row = SuppressedAddress.objects.get()

@@ -25,10 +25,10 @@ def test_brand_created_in_the_portal_has_active_settings(db):
     assert (own_settings.is_active, own_settings.email_on) == (True, True)
 
 
-def test_points_at_a_new_brand_are_notified(api, brand, customer, deliver):
+def test_points_at_a_new_brand_are_notified(api, brand, customer, deliver_events):
     import_module("loyalty.notifications.defaults").create(brand)
     api.as_customer(customer).verify(factories.code(brand))
-    deliver()
+    deliver_events()
     worker.drain(lane="notices")
 
     assert Event.objects.get(detail_type="notify").status == "done"

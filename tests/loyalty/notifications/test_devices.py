@@ -48,7 +48,7 @@ def test_device_belongs_to_its_last_user(api, customer, brand):
 def test_device_can_be_registered_at_two_brands(api, customer, brand):
     other_brand = factories.brand()
     put(api.as_customer(customer), PHONE)
-    put(api.as_customer(customer, of=other_brand), PHONE)
+    put(api.as_customer(customer, brand=other_brand), PHONE)
 
     api.as_customer(customer).call("DELETE", PATH, query={"token": PHONE["token"]})
 

@@ -73,8 +73,8 @@ def test_notes_of_staff_are_not_translated(note):
 def test_notes_are_stored_in_english_and_returned_in_the_requested_language(api, brand, customer):
     factories.points(customer, brand, 100)
     reward = factories.reward(brand, name="A mug", cost=10)
-    customer_api = api.as_customer(customer).having(accept_language="de")
-    customer_api.having(idempotency_key="k").post(f"customer/loyalty/rewards/{reward.pk}/redeem")
+    customer_api = api.as_customer(customer).with_headers(accept_language="de")
+    customer_api.with_headers(idempotency_key="k").post(f"customer/loyalty/rewards/{reward.pk}/redeem")
 
     answer = customer_api.get("customer/loyalty/transactions")
 

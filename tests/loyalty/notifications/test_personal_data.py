@@ -22,7 +22,7 @@ def notified_customer(brand, customer, own, box, notify, work):
     """A customer with a device, a bounced notification and another one that is pending."""
     preferences.change(customer.pk, brand.pk, phone=PHONE, language="de", at=timezone.now())
     devices.register(user_id=customer.pk, brand_id=brand.pk, token="t0ken", platform="ios", at=timezone.now())
-    box.refusals[customer.email] = "550 no"
+    box.rejections[customer.email] = "550 no"
     notify(customer, note="Scan of a secret thing")
     work()
     notify(customer, note="Scan of a secret thing")
@@ -39,7 +39,7 @@ def test_all_personal_data_of_the_brand_is_exported(brand, notified_customer):
 
 def test_erasure_deletes_all_personal_data_and_sends_nothing_more(brand, notified_customer, box, work):
     NOTIFICATIONS.erase(notified_customer.pk, brand.pk, to=notified_customer.pk, at=timezone.now())
-    box.refusals.clear()
+    box.rejections.clear()
     Event.objects.filter(detail_type="notify", status="pending").update(status="dead")
     work()
 

@@ -13,7 +13,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.orders import CreditedOrder, CurrencyRate
 from loyalty.points import orders
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.portal import address, browser, errors, staff
 
 
@@ -122,7 +122,7 @@ def deliver_concurrently(brand, customers):
     for customer in customers:
         receive_order(brand, customer)
     leased_events = leases.claim(limit=50)
-    at_once(delivery.deliver, leased_events, threads=8)
+    run_concurrently(delivery.deliver, leased_events, threads=8)
     return sorted(Event.objects.filter(detail_type="order-complete").values_list("status", flat=True))
 
 

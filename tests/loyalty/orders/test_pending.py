@@ -37,17 +37,20 @@ def test_order_points_are_pending_for_the_brands_days_and_released_once(brand, c
 
     assert (event.outcome["points_earned"], event.outcome["new_balance"]) == (0, 0)
     assert event.outcome["pending"]["points"] == 10
-    assert shop.numbers(brand, customer) == (0, 10, 0)
-    assert (shop.held_by(brand, customer).lifetime, shop.held_by(brand, customer).current_level) == (0, "Bronze")
+    assert shop.point_totals(brand, customer) == (0, 10, 0)
+    assert (shop.checked_account(brand, customer).lifetime, shop.checked_account(brand, customer).current_level) == (
+        0,
+        "Bronze",
+    )
 
     assert releases.catch_up(at=in_days(13)) == 0
     assert releases.catch_up(at=in_days(15)) == 1
     assert releases.catch_up(at=in_days(15)) == 0
 
-    assert shop.numbers(brand, customer) == (10, 0, 0)
-    account = shop.held_by(brand, customer)
+    assert shop.point_totals(brand, customer) == (10, 0, 0)
+    account = shop.checked_account(brand, customer)
     assert (account.lifetime, account.current_level) == (10, "Silver")
-    assert [line[0] for line in shop.lines()] == ["pending", "released"]
+    assert [line[0] for line in shop.ledger_entries()] == ["pending", "released"]
 
 
 def test_delivery_releases_pending_points_once(brand, customer):
@@ -59,7 +62,7 @@ def test_delivery_releases_pending_points_once(brand, customer):
     first, repeated = shop.deliver(brand, customer), shop.deliver(brand, customer)
 
     assert (first.outcome["points_released"], repeated.outcome["points_released"]) == (10, 0)
-    assert shop.numbers(brand, customer) == (10, 0, 0)
+    assert shop.point_totals(brand, customer) == (10, 0, 0)
 
 
 def test_points_without_a_delivery_are_released_after_the_brands_maximum_days(brand, customer):
@@ -77,14 +80,14 @@ def test_return_cancels_pending_points_and_the_remainder_is_released(brand, cust
     set_order_points(brand)
     shop.buy(brand, customer)
 
-    event = shop.give_back(brand, customer, return_id="R-1", amount="40.00")
+    event = shop.return_order(brand, customer, return_id="R-1", amount="40.00")
 
     assert (event.outcome["pending_cancelled"], event.outcome["points_reversed"]) == (4, 0)
-    assert shop.numbers(brand, customer) == (0, 6, 0)
+    assert shop.point_totals(brand, customer) == (0, 6, 0)
     releases.catch_up(at=in_days(15))
-    assert shop.numbers(brand, customer) == (6, 0, 0)
+    assert shop.point_totals(brand, customer) == (6, 0, 0)
     assert shop.cancel(brand, customer).outcome["points_reversed"] == 6
-    assert shop.numbers(brand, customer) == (0, 0, 0)
+    assert shop.point_totals(brand, customer) == (0, 0, 0)
 
 
 def test_released_points_settle_owed_points_first(brand, customer):
@@ -92,12 +95,12 @@ def test_released_points_settle_owed_points_first(brand, customer):
     factories.redemption(customer, factories.reward(brand, cost=4))
     set_order_points(brand)
     shop.buy(brand, customer, "A-2")
-    shop.give_back(brand, customer, "A-1")
-    assert shop.numbers(brand, customer) == (0, 10, 4)
+    shop.return_order(brand, customer, "A-1")
+    assert shop.point_totals(brand, customer) == (0, 10, 4)
 
     releases.catch_up(at=in_days(15))
 
-    assert shop.numbers(brand, customer) == (6, 0, 0)
+    assert shop.point_totals(brand, customer) == (6, 0, 0)
 
 
 def test_points_of_a_blocked_member_are_not_released(brand, customer):
@@ -120,7 +123,7 @@ def test_point_limit_counts_points_when_earned_not_when_released(brand, customer
     assert second.outcome["pending"]["points"] == 2
     releases.catch_up(at=in_days(15))
     limit = point_limits.most_restrictive(
-        account=shop.held_by(brand, customer).pk, zone=brand.zone, daily=12, monthly=None, at=in_days(15)
+        account=shop.checked_account(brand, customer).pk, zone=brand.zone, daily=12, monthly=None, at=in_days(15)
     )
     assert limit.left == 12
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 def order_return(brand, customer):
     factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
     shop.buy(brand, customer)
-    shop.give_back(brand, customer, return_id="R-1", amount="40.00")
+    shop.return_order(brand, customer, return_id="R-1", amount="40.00")
     return OrderReturn.objects.get()
 
 

@@ -79,7 +79,7 @@ def test_points_are_those_of_the_tokens_brand(api, brand, customer):
     credit(customer, other, 70)
 
     assert api.as_customer(customer).get("customer/loyalty/points").json()["data"]["points"] == 0
-    assert api.as_customer(customer, of=other).get("customer/loyalty/points").json()["data"]["points"] == 70
+    assert api.as_customer(customer, brand=other).get("customer/loyalty/points").json()["data"]["points"] == 70
 
 
 @pytest.mark.parametrize("path", ["customer/loyalty/points", "customer/loyalty/transactions"])
@@ -188,7 +188,7 @@ def test_entries_can_be_filtered_by_reason_and_period_in_the_brands_zone(api):
         noon = datetime(2026, 3, day, 12, tzinfo=UTC)  # the next day in the brand's zone
         ledger.credit(account=account, points=10, reason_id=f"order:{day}", note="", at=noon)
     ledger.debit(account=account, points=5, reason_id="redeem:1", note="", at=datetime(2026, 3, 14, 12, tzinfo=UTC))
-    customer_api = api.as_customer(customer, of=brand)
+    customer_api = api.as_customer(customer, brand=brand)
 
     def reason_ids(**query):
         return [

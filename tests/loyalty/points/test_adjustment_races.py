@@ -16,9 +16,9 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import adjustments, ledger
 from tests.loyalty.points.adjusting import KEY, adjust, numbers
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.portal import staff
-from tests.support.statements import altered
+from tests.support.statements import with_replacements
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def account(customer: User, brand: Brand) -> UserPoints:
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
     def results(self, account: UserPoints, times: int, points: int, key: UUID | None = None) -> list[str]:
-        results = at_once(lambda _number: adjust(account, points, key=key), range(times))
+        results = run_concurrently(lambda _number: adjust(account, points, key=key), range(times))
         return [type(each).__name__ for each in results]
 
     def test_concurrent_deductions_do_not_exceed_the_balance(self, account: UserPoints) -> None:
@@ -47,7 +47,7 @@ class TestRaces:
         brand.max_points_per_scan = 5
         brand.save()
         owner, accounts = staff(brand), [factories.account(factories.customer(brand), brand) for _ in range(12)]
-        results = at_once(lambda number: adjust(accounts[number], 100, by=owner), range(12))
+        results = run_concurrently(lambda number: adjust(accounts[number], 100, by=owner), range(12))
         assert {type(each).__name__ for each in results} <= {"Adjustment", "Invalid"}
         return UserPoints.objects.filter(brand=brand, points=100).count()
 
@@ -64,7 +64,7 @@ class TestRaces:
     @pytest.fixture
     def without_lock(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         """Check the balance without locking the account, and drop the constraint on it."""
-        monkeypatch.setattr(ledger, "DEBIT_POINTS", altered(ledger.DEBIT_POINTS, ("FOR UPDATE", "")))
+        monkeypatch.setattr(ledger, "DEBIT_POINTS", with_replacements(ledger.DEBIT_POINTS, ("FOR UPDATE", "")))
         with connection.as_owner(), connection.cursor() as cursor:
             cursor.execute("ALTER TABLE user_points DROP CONSTRAINT points_not_negative")
         yield

@@ -20,7 +20,7 @@ from loyalty.models.approvals import PointsApproval
 from loyalty.models.levels import BrandLevel
 from loyalty.points import approvals
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.portal import address, browser, errors, form_of, staff, text
 
 pytestmark = pytest.mark.django_db
@@ -321,7 +321,7 @@ def test_only_one_of_many_concurrent_decisions_succeeds():
         decision = approvals.approve if user.pk % 2 else approvals.reject
         return decision(approval=approval, by=user, at=timezone.now())
 
-    results = at_once(decide_once, managers)
+    results = run_concurrently(decide_once, managers)
 
     approval.refresh_from_db()
     product.refresh_from_db()
@@ -337,7 +337,7 @@ def test_edit_concurrent_with_an_approval_never_exceeds_the_approved_value():
         product = factories.product(brand)
         edit(owner, product, redeem_point_value=5000)
         approval = pending()
-        at_once(
+        run_concurrently(
             lambda action: action(),
             [
                 lambda approval=approval: approvals.approve(approval=approval, by=manager, at=timezone.now()),

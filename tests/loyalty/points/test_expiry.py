@@ -326,7 +326,7 @@ def test_customer_can_read_points_expiring_soon(api, new_brand):
     factories.points(customer, brand, 30, at=now - 3 * DAY)
     factories.points(customer, brand, 20, at=now - 2 * DAY)
 
-    data = api.as_customer(customer, of=brand).get("customer/loyalty/points").json()["data"]
+    data = api.as_customer(customer, brand=brand).get("customer/loyalty/points").json()["data"]
 
     assert data["expiring_soon"] == {"points": 30, "on": (now.date() + 8 * DAY).isoformat()}
 

@@ -20,8 +20,8 @@ from loyalty.rewards import redeem
 from loyalty.rewards.redeem import RedemptionRequest
 from tests.loyalty.points.test_expiry import DAY, NOON, earn, new_brand
 from tests.support import factories
-from tests.support.concurrency import at_once, while_uncommitted
-from tests.support.statements import altered
+from tests.support.concurrency import run_concurrently, run_during_transaction
+from tests.support.statements import with_replacements
 
 __all__ = ["new_brand"]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -46,7 +46,7 @@ def members(brand, count):
 def test_concurrent_runs_expire_each_members_points_once(brand):
     members(brand, 30)
 
-    expired = at_once(lambda _number: expiry.run(brand=brand, at=timezone.now()), range(8))
+    expired = run_concurrently(lambda _number: expiry.run(brand=brand, at=timezone.now()), range(8))
 
     assert sum(expired) == 30
     assert UserPoints.objects.filter(points=0, points_expired=30).count() == 30
@@ -66,7 +66,7 @@ def test_ledger_stays_consistent_with_concurrent_expiry_redemptions_and_accruals
         account = factories.account(customer, brand).pk
         return ledger.credit(account=account, points=Decimal(5), reason_id=f"race:{number}", note="", at=timezone.now())
 
-    at_once(run_action, range(120))
+    run_concurrently(run_action, range(120))
     expiry.run(brand=brand, at=timezone.now())
 
     assert list(consistency.differences()) == []
@@ -100,7 +100,7 @@ def test_points_redeemed_before_the_lock_do_not_expire(brand, monkeypatch):
             return redeem.redeem(RedemptionRequest(brand.pk, customer.pk, reward.pk, uuid.uuid4(), timezone.now()))
         return expiry.run(brand=brand, at=timezone.now())
 
-    at_once(run_action, [0, 1])
+    run_concurrently(run_action, [0, 1])
 
     assert (unlocked_balances, UserPoints.objects.get().points) == ([Decimal(30)], 0)
     assert UserPoints.objects.get().points_expired == 0  # decided again under the lock, by the current balance
@@ -113,7 +113,7 @@ def expire_during_redemption(brand):
     request = RedemptionRequest(
         brand.pk, customer.pk, factories.reward(brand, cost=20).pk, uuid.uuid4(), timezone.now()
     )
-    return while_uncommitted(lambda: redeem.redeem(request), lambda: expiry.run(brand=brand, at=timezone.now()))
+    return run_during_transaction(lambda: redeem.redeem(request), lambda: expiry.run(brand=brand, at=timezone.now()))
 
 
 def test_expiry_waits_for_a_redemption_and_expires_only_the_remainder(brand):
@@ -124,7 +124,7 @@ def test_expiry_waits_for_a_redemption_and_expires_only_the_remainder(brand):
 
 
 def test_control_without_the_lock_expiry_would_take_redeemed_points(brand, monkeypatch):
-    unlocked = altered(accounts.LOCK_ACCOUNTS, ("FOR NO KEY UPDATE", ""))
+    unlocked = with_replacements(accounts.LOCK_ACCOUNTS, ("FOR NO KEY UPDATE", ""))
     monkeypatch.setattr(accounts, "LOCK_ACCOUNTS", unlocked)
 
     assert isinstance(expire_during_redemption(brand), IntegrityError)  # it would take 30 of the remaining 10

@@ -12,7 +12,7 @@ from loyalty.models.ledger import PointTransfer
 from loyalty.points import accounts, transfers
 from tests.loyalty.points.conftest import balances, contradictions
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 
 pytestmark = pytest.mark.django_db
 
@@ -56,7 +56,7 @@ def run_transfers_concurrently(brand_and_members, monkeypatch, *, points=20, num
 
     monkeypatch.setattr(transfers, "move", pause_and_move)
     requests = [transfer_request(brand, sender, receiver, points, key) for key in range(number)]
-    results = at_once(transfers.transfer, requests, threads=number)
+    results = run_concurrently(transfers.transfer, requests, threads=number)
     return sum(isinstance(result, PointTransfer) for result in results)
 
 
@@ -81,7 +81,7 @@ def test_concurrent_transfers_in_both_directions_all_succeed(brand_and_members):
         for number in range(20)
     ]
 
-    results = at_once(transfers.transfer, requests, threads=10)
+    results = run_concurrently(transfers.transfer, requests, threads=10)
 
     assert all(isinstance(result, PointTransfer) for result in results), results
     assert sum(balances(first, second)) == 400
@@ -93,7 +93,7 @@ def test_request_sent_many_times_concurrently_is_executed_once(brand_and_members
     brand, first, second = brand_and_members
     request = transfer_request(brand, first, second, 5, 1)
 
-    results = at_once(transfers.transfer, [request] * 8)
+    results = run_concurrently(transfers.transfer, [request] * 8)
 
     assert {result.pk for result in results} == {PointTransfer.objects.get().pk}
     assert balances(first, second) == [195, 205]

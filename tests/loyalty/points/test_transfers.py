@@ -42,7 +42,7 @@ def transfer(api, brand, customer, receiver):
     """Transfers points from the customer, or `sender`, and returns the response."""
 
     def send(points=30, *, to=None, key="one", sender=None, number=None):
-        caller = api.as_customer(sender or customer).having(idempotency_key=key)
+        caller = api.as_customer(sender or customer).with_headers(idempotency_key=key)
         number_text = number or numbers.barcode(factories.account(to or receiver, brand).pk)
         return caller.post("customer/loyalty/transfers", {"receiver": number_text, "points": points})
 
@@ -275,7 +275,7 @@ def test_receiver_is_notified_without_the_senders_identity(brand, customer, rece
 def test_members_can_read_their_number_and_translated_entries(api, brand, customer, receiver, transfer):
     factories.points(customer, brand, 50)
     transfer(30)
-    german_api = api.as_customer(receiver).having(accept_language="de")
+    german_api = api.as_customer(receiver).with_headers(accept_language="de")
 
     number = api.as_customer(receiver).get("customer/loyalty/number").json()["data"]["number"]
 

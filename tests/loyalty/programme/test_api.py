@@ -51,7 +51,7 @@ def test_months_are_continuous_and_end_at_the_members_balances(api: Any, brand: 
 def test_brand_without_members_has_empty_figures(api: Any, db: None) -> None:
     brand = factories.brand()
 
-    data = api.hub(of=brand).get("brand/programme").json()["data"]
+    data = api.hub(brand=brand).get("brand/programme").json()["data"]
 
     assert (data["outstanding"], data["liability"], data["redemption_rate"]) == (0, None, None)
     assert (data["members"], data["expiring"], data["counted_at"]) == ([], [], None)

@@ -26,7 +26,7 @@ from loyalty.programme import consistency, rollups
 from loyalty.tasks import roll_up_programme
 from tests.loyalty.programme import histories
 from tests.support import factories
-from tests.support.concurrency import while_uncommitted
+from tests.support.concurrency import run_during_transaction
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -148,7 +148,7 @@ def test_entry_that_commits_after_higher_numbers_is_rolled_up(brand: Brand) -> N
             rollups.note_late_entries()
         return StaleDay.objects.count()
 
-    stale_days = while_uncommitted(lambda: histories.entry(first, "earned", Decimal(7), at), commit_later_entries)
+    stale_days = run_during_transaction(lambda: histories.entry(first, "earned", Decimal(7), at), commit_later_entries)
     assert stale_days == 0  # the entry is not visible yet
     roll_up_programme()
 
@@ -164,7 +164,7 @@ def test_control_without_waiting_the_day_of_a_late_commit_stays_wrong(brand: Bra
         ProgrammeWatermark.objects.update(settled=2**40, seen=2**40)
 
     at = timezone.now() - timedelta(days=60)
-    while_uncommitted(lambda: histories.entry(first, "earned", Decimal(7), at), commit_later_entries)
+    run_during_transaction(lambda: histories.entry(first, "earned", Decimal(7), at), commit_later_entries)
     roll_up_programme()
 
     assert any("points of a day" in each.check for each in consistency.differences())

@@ -14,8 +14,8 @@ from loyalty.models.programme.referrals import Referral, ReferralCode, ReferralP
 from loyalty.points import accounts, ledger
 from loyalty.referrals import codes, find, handlers, referrals, rewards
 from tests.support import factories, shop
-from tests.support.concurrency import at_once
-from tests.support.referrals import balance, code_of, contradictions, programme, referred, scan
+from tests.support.concurrency import run_concurrently
+from tests.support.referrals import balance, code_of, inconsistencies, programme, referred_friend, scan
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WORKERS = 8
@@ -53,7 +53,7 @@ def deliver_concurrently(referral_ids):
     publishing.publish(messages=events, brand_id=brand_id, at=timezone.now())
     leased = leases.claim(limit=len(events))
     assert len(leased) == len(events)
-    return at_once(handlers.on_referral_action, leased, threads=len(leased))
+    return run_concurrently(handlers.on_referral_action, leased, threads=len(leased))
 
 
 def count_reward_entries():
@@ -64,8 +64,10 @@ def count_reward_entries():
 def referral_with_two_actions(brand, member):
     """A friend whose scan and order were credited at the same moment."""
     programme(brand)
-    friend, referral = referred(member, brand)
-    at_once(lambda reason: factories.points(friend, brand, 10, reason_id=reason), ["CODE1", "order:A"], threads=2)
+    friend, referral = referred_friend(member, brand)
+    run_concurrently(
+        lambda reason: factories.points(friend, brand, 10, reason_id=reason), ["CODE1", "order:A"], threads=2
+    )
     return referral
 
 
@@ -75,7 +77,7 @@ def test_two_concurrent_first_actions_are_rewarded_once(brand, member, referral_
     assert [result for result in results if result is not None] == []
     assert (count_reward_entries(), balance(member, brand)) == (2, 100)
     assert ReferralProgramme.objects.get().points_rewarded == 150
-    assert contradictions() == []
+    assert inconsistencies() == []
 
 
 def test_control_without_the_locks_concurrent_actions_are_rewarded_repeatedly(
@@ -99,7 +101,7 @@ def test_control_without_the_locks_concurrent_actions_are_rewarded_repeatedly(
 def friends_of(member, brand, count):
     referral_ids = []
     for _friend in range(count):
-        friend, referral = referred(member, brand)
+        friend, referral = referred_friend(member, brand)
         scan(friend, brand)
         referral_ids.append(referral.pk)
     return referral_ids
@@ -111,7 +113,7 @@ def test_concurrent_rewards_do_not_exceed_the_monthly_limit(brand, member, slow_
 
     assert Referral.objects.filter(state="rewarded").count() == 3
     assert balance(member, brand) == 300
-    assert contradictions() == []
+    assert inconsistencies() == []
 
 
 def test_control_without_the_members_lock_the_monthly_limit_is_exceeded(brand, member, slow_decisions, monkeypatch):
@@ -132,7 +134,7 @@ def test_concurrent_rewards_do_not_exceed_the_budget(brand, slow_decisions):
 
     assert Referral.objects.filter(state="rewarded").count() == 3
     assert ReferralProgramme.objects.get().points_rewarded == 450
-    assert contradictions() == []
+    assert inconsistencies() == []
 
 
 def test_control_without_the_condition_the_budget_is_exceeded(brand, monkeypatch):
@@ -160,20 +162,20 @@ def test_control_without_the_condition_the_budget_is_exceeded(brand, monkeypatch
 def test_order_returned_during_the_reward_leaves_no_points(brand, member, _attempt):
     factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
     programme(brand)
-    friend, _referral = referred(member, brand)
+    friend, _referral = referred_friend(member, brand)
     shop.buy(brand, friend)
     find.publish_first_actions(at=timezone.now())
 
-    at_once(lambda action: action(), [worker.drain, lambda: shop.give_back(brand, friend)], threads=2)
+    run_concurrently(lambda action: action(), [worker.drain, lambda: shop.return_order(brand, friend)], threads=2)
     worker.drain()
 
     assert (balance(member, brand), balance(friend, brand)) == (0, 0)
     assert Referral.objects.get().state in {"waiting", "reversed"}
-    assert contradictions() == []
+    assert inconsistencies() == []
 
 
 def test_concurrent_beats_publish_one_event(brand, member, referral_with_two_actions):
-    published = at_once(lambda _n: find.publish_first_actions(at=timezone.now()), range(4), threads=4)
+    published = run_concurrently(lambda _n: find.publish_first_actions(at=timezone.now()), range(4), threads=4)
 
     assert sum(published) == 1
 
@@ -184,7 +186,7 @@ def test_codes_given_concurrently_create_one_referral(brand, member):
     referral_codes = [code_of(each, brand) for each in referrers]
     friend = factories.customer(brand)
 
-    at_once(
+    run_concurrently(
         lambda code: referrals.begin(brand_id=brand.pk, user_id=friend.pk, code=code, at=timezone.now()),
         referral_codes,
         threads=len(referral_codes),
@@ -196,6 +198,6 @@ def test_codes_given_concurrently_create_one_referral(brand, member):
 def test_concurrent_requests_of_a_member_get_the_same_code(brand, member):
     account = factories.account(member, brand)
 
-    issued_codes = at_once(lambda _n: codes.code_of(account), range(8), threads=8)
+    issued_codes = run_concurrently(lambda _n: codes.code_of(account), range(8), threads=8)
 
     assert len(set(issued_codes)) == 1 == ReferralCode.objects.count()

@@ -16,7 +16,7 @@ from loyalty.models.wallets import WalletDevice, WalletPass
 from loyalty.notifications import preferences
 from loyalty.referrals import codes, duplicates, find
 from tests.support import factories
-from tests.support.referrals import code_of, programme, refer, referred, scan, settle
+from tests.support.referrals import code_of, programme, refer, referred_friend, scan, settle
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a long pass phrase"
@@ -88,7 +88,7 @@ def test_no_code_without_an_active_programme_or_before_enrolment(api, brand, cus
 
 def test_member_can_read_how_many_friends_joined_but_not_who(api, brand, customer, terms):
     for number in range(3):
-        friend, _referral = referred(customer, brand)
+        friend, _referral = referred_friend(customer, brand)
         if number:
             scan(friend, brand)
     settle()
@@ -315,7 +315,7 @@ def test_failing_brand_does_not_delay_referrals_of_other_brands(brand, customer,
     other = factories.brand()
     for member_brand, member in ((brand, customer), (other, factories.customer(other))):
         programme(member_brand)
-        friend, _referral = referred(member, member_brand)
+        friend, _referral = referred_friend(member, member_brand)
         scan(friend, member_brand)
     start = find._start
 

@@ -21,13 +21,13 @@ from loyalty.programme import roll_forward, rollups
 from loyalty.referrals import find
 from tests.loyalty.referrals.conftest import states
 from tests.support import factories, shop
-from tests.support.referrals import balance, contradictions, programme, refer, referred, scan, settle
+from tests.support.referrals import balance, inconsistencies, programme, refer, referred_friend, scan, settle
 
 pytestmark = pytest.mark.django_db
 
 
 def test_both_members_get_points_after_the_friends_first_scan(brand, customer, terms):
-    friend, referral = referred(customer, brand)
+    friend, referral = referred_friend(customer, brand)
     assert settle() == 0
     scan(friend, brand)
 
@@ -41,11 +41,11 @@ def test_both_members_get_points_after_the_friends_first_scan(brand, customer, t
     referral.refresh_from_db()
     terms.refresh_from_db()
     assert (referral.state, referral.action, terms.points_rewarded) == ("rewarded", f"CODE{friend.pk}", 150)
-    assert contradictions() == []
+    assert inconsistencies() == []
 
 
 def test_second_action_is_not_rewarded(brand, customer, terms):
-    friend, _referral = referred(customer, brand)
+    friend, _referral = referred_friend(customer, brand)
     scan(friend, brand)
     settle()
     scan(friend, brand, "CODE2")
@@ -70,7 +70,7 @@ def test_second_action_is_not_rewarded(brand, customer, terms):
 )
 def test_only_the_brands_chosen_first_action_is_rewarded(brand, customer, action, reason_id, rewarded):
     programme(brand, action=action)
-    friend, _referral = referred(customer, brand)
+    friend, _referral = referred_friend(customer, brand)
     factories.points(friend, brand, 10, reason_id=reason_id)
     settle()
 
@@ -80,7 +80,7 @@ def test_only_the_brands_chosen_first_action_is_rewarded(brand, customer, action
 def test_order_with_pending_points_is_rewarded_once_they_are_released(brand, customer, terms):
     Brand.objects.filter(pk=brand.pk).update(order_points="after_days", order_points_days=14)
     factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
-    friend, _referral = referred(customer, brand)
+    friend, _referral = referred_friend(customer, brand)
     shop.buy(brand, friend)
     assert settle() == 0
 
@@ -91,12 +91,12 @@ def test_order_with_pending_points_is_rewarded_once_they_are_released(brand, cus
 
 def test_friend_may_get_no_points(brand, customer):
     programme(brand, friend_points=0)
-    friend, _referral = referred(customer, brand)
+    friend, _referral = referred_friend(customer, brand)
     scan(friend, brand)
     settle()
 
     assert (balance(customer, brand), balance(friend, brand)) == (100, 10)
-    assert contradictions() == []
+    assert inconsistencies() == []
 
 
 # --- Consequences
@@ -105,7 +105,7 @@ def test_friend_may_get_no_points(brand, customer):
 def test_reward_raises_the_level_and_notifies_both_members(brand, customer, terms):
     NotificationSettings.objects.create(brand=brand)
     factories.level(brand, "Gold", 100)
-    friend, _referral = referred(customer, brand)
+    friend, _referral = referred_friend(customer, brand)
     scan(friend, brand)
     settle()
     worker.drain(lane="notices")
@@ -119,7 +119,7 @@ def test_reward_raises_the_level_and_notifies_both_members(brand, customer, term
 
 def test_rewards_publish_webhook_events_for_both_members(brand, customer, terms):
     WebhookEndpoint.objects.create(brand=brand, url="https://hooks.example.com", types=["points.earned"])
-    friend, referral = referred(customer, brand)
+    friend, referral = referred_friend(customer, brand)
     scan(friend, brand)
     settle()
 
@@ -132,7 +132,7 @@ def test_rewards_publish_webhook_events_for_both_members(brand, customer, terms)
 
 def test_point_limits_neither_reduce_nor_count_rewards(brand, customer, terms):
     Brand.objects.filter(pk=brand.pk).update(daily_point_limit=20)
-    friend, _referral = referred(customer, brand)
+    friend, _referral = referred_friend(customer, brand)
     scan(friend, brand)
     settle()
 
@@ -148,7 +148,7 @@ def test_point_limits_neither_reduce_nor_count_rewards(brand, customer, terms):
 
 
 def test_roll_forward_counts_rewards_as_earned(brand, customer, friend_with_order):
-    shop.give_back(brand, friend_with_order)
+    shop.return_order(brand, friend_with_order)
     worker.drain()
     month = rollups.month_of(brand.day_at(timezone.now()))
     [line] = roll_forward.months(brand=brand, first=month, last=month, at=timezone.now())
@@ -162,7 +162,7 @@ def test_roll_forward_counts_rewards_as_earned(brand, customer, friend_with_orde
 
 
 def test_consistency_checks_find_a_missing_entry_and_a_wrong_budget(brand, customer, terms):
-    _friend, referral = referred(customer, brand)
+    _friend, referral = referred_friend(customer, brand)
     Referral.objects.update(state="rewarded", rewarded_at=timezone.now(), referrer_points=100)
     ledger.credit(
         account=factories.account(customer, brand).pk,
@@ -173,7 +173,7 @@ def test_consistency_checks_find_a_missing_entry_and_a_wrong_budget(brand, custo
     )
 
     entry = LoyaltyTransaction.objects.get()
-    assert set(contradictions()) == {
+    assert set(inconsistencies()) == {
         ("referral is not what the ledger says", f"referral {referral.pk}"),
         ("referral is not what the ledger says", f"entry {entry.pk}"),
         ("referrals gave other points than their programme counted", f"referral programme of brand {brand.pk}"),
@@ -182,7 +182,7 @@ def test_consistency_checks_find_a_missing_entry_and_a_wrong_budget(brand, custo
 
 def test_all_referrals_are_rewarded_over_several_limited_runs(brand, customer, terms, monkeypatch):
     monkeypatch.setattr(find, "MAX_SCANNED", 2)
-    friends = [referred(customer, brand)[0] for _number in range(5)]
+    friends = [referred_friend(customer, brand)[0] for _number in range(5)]
     for friend in friends:
         scan(friend, brand)
     for _turn in range(60):
@@ -195,7 +195,7 @@ def test_referrals_of_another_brand_are_independent(brand, customer, terms):
     other = factories.brand()
     programme(other)
     member = factories.customer(other)
-    friend, _referral = referred(member, other)
+    friend, _referral = referred_friend(member, other)
     scan(friend, other)
     ReferralProgramme.objects.filter(brand=other).update(is_active=False)
 

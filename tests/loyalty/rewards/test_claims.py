@@ -25,13 +25,13 @@ def claim(customer_api, milestone):
 
 
 @pytest.fixture
-def complete_milestone(customer_api, brand, deliver):
+def complete_milestone(customer_api, brand, deliver_events):
     """Creates a milestone, reached by the customer, whose reward waits for them."""
 
     def create_and_complete(*, auto_claim=False, **terms):
         milestone = factories.milestone(factories.campaign(brand), 1, auto_claim=auto_claim, **terms)
         customer_api.verify(factories.code(brand))
-        deliver()
+        deliver_events()
         return milestone
 
     return create_and_complete
@@ -73,25 +73,25 @@ def deliver_grant_again(deliver):
     deliver()
 
 
-def test_event_delivered_twice_creates_one_code(complete_milestone, deliver):
+def test_event_delivered_twice_creates_one_code(complete_milestone, deliver_events):
     complete_milestone(auto_claim=True)
 
-    deliver_grant_again(deliver)
+    deliver_grant_again(deliver_events)
 
     assert Redemption.objects.count() == 1
     assert Event.objects.get(detail_type="reward-claimed").status == "done"
 
 
-def test_reward_of_a_blocked_member_waits_until_they_are_unblocked(complete_milestone, brand, customer, deliver):
+def test_reward_of_a_blocked_member_waits_until_they_are_unblocked(complete_milestone, brand, customer, deliver_events):
     complete_milestone(auto_claim=True)
     Redemption.objects.all().delete()
     UserPoints.objects.update(status="blocked")
 
-    deliver_grant_again(deliver)
+    deliver_grant_again(deliver_events)
     assert (Event.objects.get(detail_type="reward-claimed").status, Redemption.objects.count()) == ("pending", 0)
 
     UserPoints.objects.update(status="active")
-    deliver_grant_again(deliver)
+    deliver_grant_again(deliver_events)
     assert Redemption.objects.count() == 1
 
 
@@ -113,13 +113,13 @@ def test_older_path_of_a_claim_returns_the_same_response(customer_api, brand, co
 
 
 def test_points_of_a_milestone_are_claimed_once_and_credited_by_event(
-    customer_api, customer, complete_milestone, deliver
+    customer_api, customer, complete_milestone, deliver_events
 ):
     milestone = complete_milestone(reward_points=70)
     before = balance(customer)
 
     responses = [claim(customer_api, milestone).json()["data"] for _ in range(2)]
-    deliver()
+    deliver_events()
 
     assert (
         responses[0]

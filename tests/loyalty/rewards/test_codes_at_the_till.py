@@ -91,7 +91,7 @@ def test_foreign_and_mistyped_codes_are_unknown(api, redemption):
     other_brand = factories.brand()
     mistyped = redemption.code[:-1] + ("A" if redemption.code[-1] != "A" else "B")
 
-    for caller, code in [(api.hub(of=other_brand), redemption.code), (api.hub(), mistyped), (api.hub(), "x")]:
+    for caller, code in [(api.hub(brand=other_brand), redemption.code), (api.hub(), mistyped), (api.hub(), "x")]:
         assert error(caller.post("redemptions/use", {"code": code})) == (404, "REDEMPTION_CODE_UNKNOWN")
 
 
@@ -128,7 +128,7 @@ def test_cancelled_redemption_returns_points_and_stock_but_no_lifetime_points(br
     assert [event.status for event in balance_events] == ["ignored", "pending"]
 
 
-def test_returned_points_do_not_count_for_a_level(api, customer_api, brand, customer, deliver):
+def test_returned_points_do_not_count_for_a_level(api, customer_api, brand, customer, deliver_events):
     BrandLevel.objects.all().delete()
     factories.level(brand, "Bronze", 0, value=1)
     factories.level(brand, "Silver", 40)
@@ -138,19 +138,19 @@ def test_returned_points_do_not_count_for_a_level(api, customer_api, brand, cust
         cancellation.cancel(redemption=redemption, audit_context=audit_context(brand))
 
     customer_api.verify(factories.code(brand))
-    deliver()
+    deliver_events()
 
     data = customer_api.get("customer/loyalty/points").json()["data"]
     assert (data["points"], data["lifetime"], data["redeemed"], data["level"]) == (31, 31, 0, "Bronze")
 
 
-def test_returned_points_do_not_use_the_daily_limit(customer_api, brand, customer, redemption, deliver):
+def test_returned_points_do_not_use_the_daily_limit(customer_api, brand, customer, redemption, deliver_events):
     brand.daily_point_limit = 45
     brand.save(update_fields=["daily_point_limit"])
     cancellation.cancel(redemption=redemption, audit_context=audit_context(brand))
 
     customer_api.verify(factories.code(brand))  # 10 points in addition to the 30
-    deliver()
+    deliver_events()
 
     assert balance(customer) == 40
 

@@ -16,10 +16,10 @@ from loyalty.rewards import cancellation, pools, redeem
 from loyalty.rewards.redeem import RedemptionRequest
 from tests.support import factories
 from tests.support.api import error
-from tests.support.concurrency import at_once
-from tests.support.imports import confirm, counts, faults, imported, preview, ticket_of, upload
+from tests.support.concurrency import run_concurrently
+from tests.support.imports import confirm, counts, import_file, line_errors, preview, ticket_of, upload
 from tests.support.portal import address, browser, staff, text
-from tests.support.statements import altered
+from tests.support.statements import with_replacements
 
 pytestmark = pytest.mark.usefixtures("media")
 
@@ -128,7 +128,7 @@ def test_concurrent_redemptions_get_different_codes(transactional_db):
     reward = factories.reward(brand, cost=10, uses_pool=True)
     add_codes(reward, *(f"CODE-{number}" for number in range(10)))
 
-    results = at_once(
+    results = run_concurrently(
         lambda customer: redeem.redeem(redemption_request(customer, reward)), [member(brand) for _ in range(30)]
     )
 
@@ -140,7 +140,7 @@ def test_concurrent_redemptions_get_different_codes(transactional_db):
 
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_lock_one_code_is_issued_to_two_members(transactional_db, monkeypatch):
-    unguarded = altered(
+    unguarded = with_replacements(
         redeem.WRITE_REDEMPTION, ("redemption_id IS NULL\n       AND id =", "id ="), (" FOR UPDATE SKIP LOCKED", "")
     )
     monkeypatch.setattr(redeem, "WRITE_REDEMPTION", unguarded)
@@ -148,7 +148,9 @@ def test_control_without_the_lock_one_code_is_issued_to_two_members(transactiona
     reward = factories.reward(brand, cost=10, uses_pool=True)
     add_codes(reward, *(f"CODE-{number}" for number in range(20)))
 
-    at_once(lambda customer: redeem.redeem(redemption_request(customer, reward)), [member(brand) for _ in range(30)])
+    run_concurrently(
+        lambda customer: redeem.redeem(redemption_request(customer, reward)), [member(brand) for _ in range(30)]
+    )
 
     assert Redemption.objects.filter(pool_code=None).exists()
 
@@ -182,14 +184,14 @@ def test_imported_codes_are_encrypted_and_never_displayed(brand, reward):
 def test_preview_of_a_faulty_line_masks_its_code(brand, reward):
     page = preview(staff(brand), LABEL, brand, "reward,code\nMissing,SECRET-0001\n")
 
-    assert faults(page).keys() == {2}
+    assert line_errors(page).keys() == {2}
     assert "Missing, •••001" in text(page)
     assert "SECRET" not in f"{text(page)}{StagedUpload.objects.get().preview}"
 
 
 def test_expired_code_in_the_pool_stays_unchanged(brand, reward, time_machine):
     content = "reward,code,expires_at\nVoucher,OLD-0001,2030-01-31\n"
-    imported(staff(brand), LABEL, brand, content)
+    import_file(staff(brand), LABEL, brand, content)
     time_machine.move_to("2030-03-01T00:00:00Z", tick=False)
 
     page = preview(staff(brand), LABEL, brand, content + "Voucher,NEW-0001,2030-12-31\n")
@@ -218,7 +220,7 @@ def test_import_reports_invalid_lines(brand, reward):
         "Voucher,HAS,2190-01-01",
     ]
 
-    problems = faults(preview(staff(brand), LABEL, brand, "reward,code,expires_at\n" + "\n".join(rows)))
+    problems = line_errors(preview(staff(brand), LABEL, brand, "reward,code,expires_at\n" + "\n".join(rows)))
 
     assert {line: problem.split(":")[0] for line, problem in problems.items()} == {
         2: "code",
@@ -247,7 +249,7 @@ def test_same_code_may_exist_at_two_brands(brand, reward):
     foreign_reward = factories.reward(factories.brand(), name="Voucher", uses_pool=True)
     add_codes(foreign_reward, "SAME")
 
-    assert imported(staff(brand), LABEL, brand, "reward,code\nVoucher,SAME\n").status_code == 302
+    assert import_file(staff(brand), LABEL, brand, "reward,code\nVoucher,SAME\n").status_code == 302
 
     assert PoolCode.objects.filter(brand=brand).count() == 1
     assert browser(staff(brand)).get(address(LABEL, "import_export")).status_code == 404

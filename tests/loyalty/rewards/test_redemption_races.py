@@ -17,8 +17,8 @@ from loyalty.rewards import redeem, returns, till
 from loyalty.rewards import undo as undo_redemption
 from loyalty.rewards.redeem import RedemptionRequest
 from tests.support import factories
-from tests.support.concurrency import at_once
-from tests.support.statements import altered
+from tests.support.concurrency import run_concurrently
+from tests.support.statements import with_replacements
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -48,7 +48,7 @@ def test_100_concurrent_redemptions_do_not_exceed_a_stock_of_10(brand):
     reward = factories.reward(brand, cost=10, stock=10)
     customers = [member(brand, 10) for _ in range(100)]
 
-    results = at_once(lambda customer: redeem.redeem(redemption_request(customer, reward)), customers)
+    results = run_concurrently(lambda customer: redeem.redeem(redemption_request(customer, reward)), customers)
 
     assert count_outcomes(results) == {"taken": 10, "OUT_OF_STOCK": 90}
     assert Reward.objects.get().stock == 0
@@ -59,7 +59,7 @@ def test_100_concurrent_redemptions_do_not_exceed_a_stock_of_10(brand):
 def test_100_concurrent_redemptions_do_not_exceed_a_balance_for_3(brand):
     reward, customer = factories.reward(brand, cost=10, stock=50), member(brand, 35)
 
-    results = at_once(lambda _number: redeem.redeem(redemption_request(customer, reward)), range(100))
+    results = run_concurrently(lambda _number: redeem.redeem(redemption_request(customer, reward)), range(100))
 
     assert count_outcomes(results) == {"taken": 3, "NOT_ENOUGH_POINTS": 97}
     assert (UserPoints.objects.get().points, Reward.objects.get().stock) == (5, 47)
@@ -70,7 +70,9 @@ def test_100_concurrent_redemptions_do_not_exceed_stock_and_balances(brand):
     reward = factories.reward(brand, cost=10, stock=10)
     customers = [member(brand, 30) for _ in range(5)]
 
-    results = at_once(lambda number: redeem.redeem(redemption_request(customers[number % 5], reward)), range(100))
+    results = run_concurrently(
+        lambda number: redeem.redeem(redemption_request(customers[number % 5], reward)), range(100)
+    )
 
     redeemed = count_outcomes(results)["taken"]
     assert redeemed == 10
@@ -82,7 +84,7 @@ def test_100_concurrent_redemptions_do_not_exceed_stock_and_balances(brand):
 def test_concurrent_redemptions_do_not_exceed_the_limit_per_member(brand):
     reward, customer = factories.reward(brand, cost=1, limit_per_member=2), member(brand, 100)
 
-    results = at_once(lambda _number: redeem.redeem(redemption_request(customer, reward)), range(50))
+    results = run_concurrently(lambda _number: redeem.redeem(redemption_request(customer, reward)), range(50))
 
     assert count_outcomes(results) == {"taken": 2, "REDEMPTION_LIMIT_REACHED": 48}
 
@@ -90,7 +92,7 @@ def test_concurrent_redemptions_do_not_exceed_the_limit_per_member(brand):
 def test_concurrent_requests_with_the_same_key_create_one_redemption(brand):
     reward, customer, key = factories.reward(brand, cost=1), member(brand, 100), uuid.uuid4()
 
-    results = at_once(lambda _number: redeem.redeem(redemption_request(customer, reward, key)), range(50))
+    results = run_concurrently(lambda _number: redeem.redeem(redemption_request(customer, reward, key)), range(50))
 
     assert len({result.pk for result in results}) == Redemption.objects.count() == 1
     assert UserPoints.objects.get().points == 99
@@ -131,7 +133,7 @@ def without_lock_and_condition(monkeypatch):
 def test_control_without_the_lock_the_limit_per_member_is_exceeded(brand):
     reward, customer = factories.reward(brand, cost=1, limit_per_member=2), member(brand, 100)
 
-    at_once(lambda _number: redeem.redeem(redemption_request(customer, reward)), range(24))
+    run_concurrently(lambda _number: redeem.redeem(redemption_request(customer, reward)), range(24))
 
     assert Redemption.objects.count() > 2
 
@@ -141,7 +143,7 @@ def test_balance_does_not_become_negative_even_without_the_lock(brand):
     """The database's constraint makes a redemption that would overdraw the balance fail as a whole."""
     reward, customer = factories.reward(brand, cost=10), member(brand, 35)
 
-    at_once(lambda _number: redeem.redeem(redemption_request(customer, reward)), range(24))
+    run_concurrently(lambda _number: redeem.redeem(redemption_request(customer, reward)), range(24))
 
     assert UserPoints.objects.get().points == 5
     assert Redemption.objects.count() == 3
@@ -149,7 +151,7 @@ def test_balance_does_not_become_negative_even_without_the_lock(brand):
 
 
 def test_control_without_the_condition_the_stock_is_oversold(brand, monkeypatch):
-    unguarded = altered(
+    unguarded = with_replacements(
         redeem.WRITE_REDEMPTION, (" AND stock > 0", ""), ("stock = stock - 1", "stock = greatest(stock - 1, 0)")
     )
     monkeypatch.setattr(redeem, "WRITE_REDEMPTION", unguarded)
@@ -164,7 +166,7 @@ def test_control_without_the_condition_the_stock_is_oversold(brand, monkeypatch)
     reward = factories.reward(brand, cost=10, stock=1)
     customers = [member(brand, 10) for _ in range(24)]
 
-    at_once(lambda customer: redeem.redeem(redemption_request(customer, reward)), customers)
+    run_concurrently(lambda customer: redeem.redeem(redemption_request(customer, reward)), customers)
 
     assert Redemption.objects.count() > 1
 
@@ -176,7 +178,7 @@ def test_code_used_many_times_concurrently_is_used_once(brand):
         own_copy = Redemption.objects.get(pk=redemption.pk)
         return till.use(redemption=own_copy, at=timezone.now(), request=uuid.uuid4())
 
-    assert count_outcomes(at_once(use, range(50))) == {"taken": 1, "REDEMPTION_USED": 49}
+    assert count_outcomes(run_concurrently(use, range(50))) == {"taken": 1, "REDEMPTION_USED": 49}
 
 
 def test_ledger_stays_consistent_with_concurrent_redemptions_and_credits(brand):
@@ -188,7 +190,7 @@ def test_ledger_stays_consistent_with_concurrent_redemptions_and_credits(brand):
             return redeem.redeem(redemption_request(customer, reward))
         return ledger.credit(account=account, points=5, reason_id=f"shop:{number}", note="", at=timezone.now())
 
-    at_once(redeem_or_credit, range(60))
+    run_concurrently(redeem_or_credit, range(60))
 
     account = UserPoints.objects.get()
     assert account.points == 20 + 30 * 5 - 10 * Redemption.objects.count() >= 0
@@ -207,7 +209,7 @@ def test_50_concurrent_undos_return_points_and_stock_once(brand):
     reward, customer = factories.reward(brand, cost=10, stock=3), member(brand, 10)
     redemption = factories.redemption(customer, reward)
 
-    results = at_once(lambda _number: undo(redemption), range(50))
+    results = run_concurrently(lambda _number: undo(redemption), range(50))
 
     assert {result.balance for result in results} == {10}
     assert (UserPoints.objects.get().points, Reward.objects.get().stock) == (10, 3)
@@ -225,7 +227,7 @@ def test_code_is_either_used_or_undone_concurrently(brand):
             return undo(redemption)
         return till.use(redemption=redemption, at=timezone.now(), request=uuid.uuid4())
 
-    at_once(use_or_undo, range(24))
+    run_concurrently(use_or_undo, range(24))
 
     used = Redemption.objects.filter(status="used").count()
     assert used + Redemption.objects.filter(status="cancelled").count() == 12
@@ -254,7 +256,7 @@ def test_control_without_the_condition_a_code_with_returned_points_is_used(brand
             return undo(redemption)
         return till.use(redemption=redemption, at=timezone.now(), request=uuid.uuid4())
 
-    at_once(use_or_undo, range(12))
+    run_concurrently(use_or_undo, range(12))
 
     assert Redemption.objects.filter(status="used", user_point__points=10).exists()
 
@@ -265,7 +267,7 @@ def test_control_without_lock_and_condition_stock_is_returned_repeatedly(brand, 
     redemption = factories.redemption(member(brand, 10), factories.reward(brand, cost=10, stock=3))
     monkeypatch.setattr(returns, "return_points", lambda *_arguments: None)
 
-    at_once(lambda _number: undo(redemption), range(24))
+    run_concurrently(lambda _number: undo(redemption), range(24))
 
     assert Reward.objects.get().stock > 3
 
@@ -275,7 +277,7 @@ def test_points_are_returned_once_even_without_lock_and_condition(brand):
     """The ledger's constraint makes a second return of a redemption fail as a whole."""
     redemption = factories.redemption(member(brand, 10), factories.reward(brand, cost=10, stock=3))
 
-    at_once(lambda _number: undo(redemption), range(24))
+    run_concurrently(lambda _number: undo(redemption), range(24))
 
     assert (UserPoints.objects.get().points, Reward.objects.get().stock) == (10, 3)
     assert list(consistency.differences()) == []

@@ -37,7 +37,7 @@ def test_object_at_google_expires_without_the_customers_name(brand, customer, ac
 
 def test_apple_device_loses_access_to_the_pass(api, apple_pass, account):
     address = f"/wallets/apple/v1/passes/{wallets.PASS_TYPE}/{apple_pass.serial}"
-    pass_api = api.having(authorization=f"ApplePass {apple_pass.token}")
+    pass_api = api.with_headers(authorization=f"ApplePass {apple_pass.token}")
     assert pass_api.get(address).status_code == 200
 
     erase(account)

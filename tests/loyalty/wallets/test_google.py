@@ -88,7 +88,7 @@ def test_requesting_the_link_creates_class_and_object_at_google(brand, google, l
 
 
 def test_logo_of_the_class_can_be_downloaded(api, brand, google, google_pass):
-    address = google.kept[f"loyaltyClass/{wallets.ISSUER_ID}.brand-{brand.pk}"]["programLogo"]["sourceUri"]["uri"]
+    address = google.resources[f"loyaltyClass/{wallets.ISSUER_ID}.brand-{brand.pk}"]["programLogo"]["sourceUri"]["uri"]
 
     response = api.get("/" + address.split("/", 3)[3])
 
@@ -152,17 +152,17 @@ def test_update_is_repeated_silently_when_googles_quota_is_exceeded(google_pass,
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_temporary_error_of_google_is_retried_without_affecting_the_points(
-    google_pass, brand, customer, account, google, deliver, deliver_wallets, status
+    google_pass, brand, customer, account, google, deliver_events, deliver_wallets, status
 ):
     google.answer("loyaltyObject", status)
     scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
-    deliver()
+    deliver_events()
     deliver_wallets()
 
     google_pass.refresh_from_db()
     assert str(status) in google_pass.last_error
     assert event_statuses()[-3:] == [("scan-auth", "done"), ("balance-changed", "done"), ("refresh-pass", "pending")]
-    deliver()
+    deliver_events()
     deliver_wallets()
     google_pass.refresh_from_db()
     assert (google_pass.last_error, google_pass.pushed_version) == ("", google_pass.version)

@@ -17,7 +17,7 @@ from loyalty.models.wallets import WalletDevice, WalletPass
 from loyalty.points import ledger
 from loyalty.wallets import devices, passes
 from tests.support import factories
-from tests.support.api import Api, somewhere
+from tests.support.api import Api, random_address
 from tests.support.fakes import wallets
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -266,7 +266,7 @@ def test_repeated_download_returns_the_same_package(phone):
 
 def test_rate_limit_applies_per_address_and_not_per_device(settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "wallet_address": "3/minute"}
-    client = Client(REMOTE_ADDR=somewhere())
+    client = Client(REMOTE_ADDR=random_address())
 
     paths = [f"/wallets/apple/v1/devices/phone-{number}/registrations/pass.com.x" for number in range(4)]
 

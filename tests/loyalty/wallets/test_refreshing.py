@@ -39,13 +39,13 @@ def event_statuses(status=None):
 
 
 @pytest.mark.parametrize("token", [True, False], ids=["with a token", "with the certificate"])
-def test_scan_causes_a_push_to_the_device(brand, customer, account, apns, deliver, deliver_wallets, token):
+def test_scan_causes_a_push_to_the_device(brand, customer, account, apns, deliver_events, deliver_wallets, token):
     wallets.apple(brand, token=token)
     apns.accepts_tokens = token
     apple_pass = on_device(account, "phone", "aaaaaaaaaaaa")
 
     scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
-    deliver()
+    deliver_events()
     deliver_wallets()
 
     apple_pass.refresh_from_db()
@@ -55,9 +55,9 @@ def test_scan_causes_a_push_to_the_device(brand, customer, account, apns, delive
     assert ("refresh-pass", "done") in event_statuses()
 
 
-def test_balance_event_of_a_member_without_passes_is_ignored(brand, customer, deliver):
+def test_balance_event_of_a_member_without_passes_is_ignored(brand, customer, deliver_events):
     scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
-    deliver()
+    deliver_events()
 
     assert Event.objects.get(detail_type="balance-changed").status == "ignored"
 
@@ -168,13 +168,13 @@ def test_only_the_failed_device_is_retried_after_a_temporary_error(apple_pass, a
 
 
 def test_unreachable_apple_does_not_affect_the_points(
-    apple_pass, brand, customer, account, settings, deliver, deliver_wallets
+    apple_pass, brand, customer, account, settings, deliver_events, deliver_wallets
 ):
     settings.APNS_ADDRESS = "https://127.0.0.1:9"
 
     scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
     for _ in range(2):
-        deliver()
+        deliver_events()
         deliver_wallets()
 
     apple_pass.refresh_from_db()

@@ -82,6 +82,6 @@ def test_wallet_is_unavailable_with_an_expired_certificate(api, brand, customer,
 
 
 def test_client_that_accepts_only_passes_gets_one(api, customer, issuers):
-    customer_api = api.as_customer(customer).having(accept="application/vnd.apple.pkpass")
+    customer_api = api.as_customer(customer).with_headers(accept="application/vnd.apple.pkpass")
 
     assert customer_api.get("customer/wallet/apple").status_code == 200

@@ -9,7 +9,7 @@ from brands.models.tenants import Brand
 from brands.staff_login.models import SignInSettings
 from portal.base import stale_forms
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.portal import address, browser, errors, form_of, staff, text
 
 
@@ -103,7 +103,7 @@ def test_only_one_of_several_concurrent_saves_succeeds(brand: Brand) -> None:
         client, url, form_data = tabs[number]
         return str(client.post(url, {**form_data, "title": f"Mug {number}"}).headers.get("Location", "refused"))
 
-    results = at_once(save, range(6), threads=6)
+    results = run_concurrently(save, range(6), threads=6)
 
     assert results.count(address("authcodes.product")) == 1
     product.refresh_from_db()

@@ -126,7 +126,7 @@ def test_import_of_another_caller_or_brand_is_not_found(brand, api, hub):
     _, key_text = api_keys.create(brand=brand, kind="hub", name="x", at=timezone.now(), scopes=["admin"])
     other_key = replace(api, headers={"api-key": key_text})
     staff_token = api.as_customer(staff(brand))
-    other_brand_key = api.hub(of=factories.brand())
+    other_brand_key = api.hub(brand=factories.brand())
 
     for caller in (other_key, staff_token, other_brand_key):
         path = f"{PRODUCTS}/{preview['id']}"
@@ -213,7 +213,7 @@ def test_oversized_body_is_rejected_before_it_is_read(hub, monkeypatch, content_
 
 def test_chunked_body_has_the_same_size_limit(hub, settings):
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
-    chunked = hub.having(transfer_encoding="chunked")
+    chunked = hub.with_headers(transfer_encoding="chunked")
 
     assert error(send_file(chunked, b"sku,title\n" + b"A,B\n" * 100)) == (413, "PAYLOAD_TOO_LARGE")
 

@@ -6,7 +6,7 @@ from brands.models.audit import AuditLogEntry
 from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
 from tests.portal.import_export.conftest import CAMPAIGN
 from tests.support import factories
-from tests.support.imports import confirm, faults, imported, preview, problem, ticket_of, upload
+from tests.support.imports import confirm, import_file, line_errors, preview, problem, ticket_of, upload
 
 pytestmark = pytest.mark.usefixtures("media")
 
@@ -48,10 +48,10 @@ def test_import_adds_changes_and_deletes_milestones(brand, owner):
 def test_milestones_stay_when_the_file_has_no_milestone_columns(brand, owner):
     factories.milestone(factories.campaign(brand, campaign_name="Old", target_value=10), 5, reward_name="Kept")
 
-    assert imported(owner, CAMPAIGN, brand, "name,target_value\nOld,6\n").status_code == 302
+    assert import_file(owner, CAMPAIGN, brand, "name,target_value\nOld,6\n").status_code == 302
     assert milestones(brand) == [(5, "Kept")]
     page = preview(owner, CAMPAIGN, brand, "name,target_value\nOld,4\n")
-    assert faults(page) == {
+    assert line_errors(page) == {
         2: "target_value: Progress stops at the goal of 4. Enter 4 or less, or raise the goal.",
     }
 
@@ -70,7 +70,7 @@ def test_milestones_are_validated_as_on_the_page(brand, owner, customer):
         "F,10,,,,,,Stray",
     ]
 
-    messages = faults(preview(owner, CAMPAIGN, brand, header + "\n".join(rows) + "\n"))
+    messages = line_errors(preview(owner, CAMPAIGN, brand, header + "\n".join(rows) + "\n"))
 
     assert [messages[line].split(".")[0] for line in range(2, 9)] == [
         "Rewards of this campaign were given: none of its milestones can be left out",

@@ -13,7 +13,7 @@ from jobs.models import Job
 from loyalty.models.accounts import UserPoints
 from portal.import_export import tables
 from tests.support import factories
-from tests.support.imports import confirm, faults, problem, ticket_of, ticket_of_upload, upload
+from tests.support.imports import confirm, line_errors, problem, ticket_of, ticket_of_upload, upload
 from tests.support.portal import address, browser, staff, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -90,7 +90,7 @@ def test_row_errors_are_in_the_uploaders_language(
     errors = browser(german_user).get(address(label, "import_errors"), {"ticket": ticket_of_upload(response)})
     file = b"".join(errors.streaming_content).decode()  # type: ignore[attr-defined] # it streams
 
-    messages = faults(page)
+    messages = line_errors(page)
     for line, error in expected.items():
         assert messages[line].startswith(error)
         assert f"{line}: {error}" in file.replace('""', '"')

@@ -19,7 +19,7 @@ from jobs import concurrent_progress, queue, runner, staged_uploads
 from jobs.models import Job, StagedUpload
 from portal.import_export import large_files, tables
 from tests.support import factories
-from tests.support.imports import confirm, counts, faults, problem, ticket_of, ticket_of_upload, upload, workbook
+from tests.support.imports import confirm, counts, line_errors, problem, ticket_of, ticket_of_upload, upload, workbook
 from tests.support.live_stack import Stack
 from tests.support.portal import browser, staff, text
 
@@ -111,7 +111,7 @@ def test_errors_of_every_portion_are_listed_and_can_be_downloaded(brand, owner):
     page = checked_preview(owner, brand, content)
 
     assert counts(page) == {"New": 8, "Error": 4}
-    assert faults(page) == {
+    assert line_errors(page) == {
         10: "Lines 3, 10 are for the same row.",
         11: "title: This field is required.",
         12: "Lines 12, 13 are for the same row.",

@@ -15,9 +15,9 @@ from tests.support import factories
 from tests.support.imports import (
     confirm,
     counts,
-    exported,
-    faults,
-    imported,
+    export_file,
+    import_file,
+    line_errors,
     preview,
     problem,
     ticket_of,
@@ -67,16 +67,16 @@ def test_exported_file_can_be_imported_without_changes(brand, owner):
         factories.product(brand, sku=f"S{number}", title=title, retail_price="10.00", gtin="4006381333931")
 
     for file_format in ("csv", "xlsx"):
-        page = preview(owner, LABEL, brand, exported(owner, LABEL, brand, format=file_format))
-        assert (counts(page), faults(page)) == ({"Unchanged": 8}, {})
-    assert b"'=1+1" in exported(owner, LABEL, brand)
+        page = preview(owner, LABEL, brand, export_file(owner, LABEL, brand, format=file_format))
+        assert (counts(page), line_errors(page)) == ({"Unchanged": 8}, {})
+    assert b"'=1+1" in export_file(owner, LABEL, brand)
 
 
 @pytest.mark.parametrize("file_format", ["csv", "xlsx"])
 def test_template_can_be_imported(brand, owner, file_format):
     template = browser(owner).get(address(LABEL, "import_template"), {"format": file_format})
 
-    assert imported(owner, LABEL, brand, template.content).status_code == 302
+    assert import_file(owner, LABEL, brand, template.content).status_code == 302
     assert titles_by_sku(brand) == {"SKU-1001": "Rain jacket"}
 
 
@@ -86,7 +86,7 @@ def test_template_can_be_imported(brand, owner, file_format):
 def test_import_does_not_change_a_row_of_another_brand(brand, owner, other_brand):
     foreign_product = factories.product(other_brand, sku="A", title="Theirs")
 
-    imported(owner, LABEL, brand, f"sku,title\nA,Mine\n{foreign_product.pk},By its id\n")
+    import_file(owner, LABEL, brand, f"sku,title\nA,Mine\n{foreign_product.pk},By its id\n")
 
     assert (titles_by_sku(other_brand), titles_by_sku(brand)) == (
         {"A": "Theirs"},
@@ -143,8 +143,8 @@ def test_import_with_an_invalid_row_is_rejected_as_a_whole(brand, owner):
     page = preview(owner, LABEL, brand, HEADER + "A,Good,,,,yes\nB,,,,,yes\nC,Bad price,,abc,,yes\n")
 
     assert counts(page) == {"New": 1, "Error": 2}
-    assert faults(page) == {3: "title: This field is required.", 4: "retail_price: Enter a number."}
-    [messages] = faults(preview(owner, LABEL, brand, HEADER + "A,T,123,abc,,maybe\n")).values()
+    assert line_errors(page) == {3: "title: This field is required.", 4: "retail_price: Enter a number."}
+    [messages] = line_errors(preview(owner, LABEL, brand, HEADER + "A,T,123,abc,,maybe\n")).values()
     assert [expected in messages for expected in ("gtin: 8, 12", "retail_price: Enter", "active: Enter")] == [True] * 3
     assert confirm(owner, LABEL, ticket_of(page)).status_code == 400
     assert titles_by_sku(brand) == {}
@@ -172,13 +172,13 @@ def test_import_with_an_invalid_row_is_rejected_as_a_whole(brand, owner):
     ],
 )
 def test_cells_are_validated_as_in_the_form(brand, owner, row, message):
-    assert message in faults(preview(owner, LABEL, brand, HEADER + row + "\n"))[2]
+    assert message in line_errors(preview(owner, LABEL, brand, HEADER + row + "\n"))[2]
 
 
 def test_duplicate_lines_for_one_product_refer_to_each_other(brand, owner):
     page = preview(owner, LABEL, brand, "sku,title\nA,One\nB,Two\nA ,Three\n")
 
-    assert faults(page) == dict.fromkeys((2, 4), "Lines 2, 4 are for the same row.")
+    assert line_errors(page) == dict.fromkeys((2, 4), "Lines 2, 4 are for the same row.")
 
 
 def test_points_above_the_ceiling_cannot_be_imported(brand, owner):
@@ -189,9 +189,9 @@ def test_points_above_the_ceiling_cannot_be_imported(brand, owner):
     )
 
     page = preview(owner, LABEL, brand, HEADER + f"A,T,,,{ceiling + 1},yes\n")
-    assert "points_per_scan: Above the ceiling" in faults(page)[2]
+    assert "points_per_scan: Above the ceiling" in line_errors(page)[2]
 
-    imported(owner, LABEL, brand, f"sku,title,points_per_scan\nA,T,{ceiling}\nB,T,4\n")
+    import_file(owner, LABEL, brand, f"sku,title,points_per_scan\nA,T,{ceiling}\nB,T,4\n")
     assert list(Product.objects.order_by("sku").values_list("redeem_point_value", flat=True)) == [ceiling, 4]
     assert PointsApproval.objects.get().status == PointsApproval.Status.WITHDRAWN
 
@@ -204,7 +204,7 @@ def test_lines_with_errors_can_be_downloaded_corrected_and_imported(brand, owner
     file = b"".join(response.streaming_content).decode()
 
     assert file.splitlines()[1] == "B,'=1+1,,abc,,yes,3: retail_price: Enter a number."
-    assert imported(owner, LABEL, brand, file.replace("abc", "1")).status_code == 302
+    assert import_file(owner, LABEL, brand, file.replace("abc", "1")).status_code == 302
     assert titles_by_sku(brand) == {"B": "=1+1"}
 
 
@@ -213,7 +213,7 @@ def test_lines_with_errors_can_be_downloaded_corrected_and_imported(brand, owner
 
 def test_preview_of_two_thousand_products_takes_as_many_statements_as_of_three(brand, owner):
     rows = [f"S{number},Product {number},,{number}.50,,yes\n" for number in range(2_000)]
-    imported(owner, LABEL, brand, HEADER + "".join(rows[:1_000]))
+    import_file(owner, LABEL, brand, HEADER + "".join(rows[:1_000]))
 
     def previewed(lines):
         started = time.process_time()

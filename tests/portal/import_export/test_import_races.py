@@ -8,7 +8,7 @@ from brands.models.audit import AuditLogEntry
 from campaigns.models.campaigns import Campaign, Milestone
 from portal.import_export import imports
 from tests.support import factories
-from tests.support.concurrency import at_once, while_uncommitted
+from tests.support.concurrency import run_concurrently, run_during_transaction
 from tests.support.imports import confirm, preview, problem, ticket_of, upload
 from tests.support.portal import staff
 
@@ -31,7 +31,7 @@ def test_only_one_of_several_confirmations_of_the_same_rows_is_imported(brand):
     content = "sku,title\n" + "".join(f"S{number},Title\n" for number in range(30))
     tickets = [(user, ticket_of(preview(user, PRODUCT, brand, content))) for user in users]
 
-    responses = at_once(
+    responses = run_concurrently(
         lambda user_and_ticket: confirm(user_and_ticket[0], PRODUCT, user_and_ticket[1]), tickets, threads=6
     )
 
@@ -45,7 +45,7 @@ def test_unique_key_taken_first_by_a_colleague_is_reported(brand):
     owner = staff(brand)
     ticket = ticket_of(preview(owner, PRODUCT, brand, "sku,title\nA,Mine\nB,Mine\n"))
 
-    response = while_uncommitted(
+    response = run_during_transaction(
         lambda: factories.product(brand, sku="B", title="Faster"), lambda: confirm(owner, PRODUCT, ticket)
     )
 
@@ -60,7 +60,7 @@ def test_control_database_rejects_the_duplicate_with_an_integrity_error(brand):
         with transaction.atomic():
             factories.product(brand, sku="B", title="Mine")
 
-    outcome = while_uncommitted(lambda: factories.product(brand, sku="B", title="Faster"), insert)
+    outcome = run_during_transaction(lambda: factories.product(brand, sku="B", title="Faster"), insert)
 
     assert isinstance(outcome, IntegrityError)
 
@@ -94,7 +94,7 @@ def test_constraint_checked_at_commit_is_reported_too(brand, monkeypatch):
 def test_concurrent_uploads_of_one_user_each_get_a_response(brand):
     owner = staff(brand)
 
-    responses = at_once(
+    responses = run_concurrently(
         lambda title: upload(owner, PRODUCT, brand, f"sku,title\nA,{title}\n"), ["a", "b", "c", "d"], threads=4
     )
 

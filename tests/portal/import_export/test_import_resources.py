@@ -17,7 +17,17 @@ from portal.import_export.cells import column
 from portal.import_export.importable import ImportingAdmin
 from tests.portal.import_export.conftest import CAMPAIGN, RULE
 from tests.support import factories
-from tests.support.imports import confirm, counts, exported, faults, imported, preview, problem, ticket_of, upload
+from tests.support.imports import (
+    confirm,
+    counts,
+    export_file,
+    import_file,
+    line_errors,
+    preview,
+    problem,
+    ticket_of,
+    upload,
+)
 from tests.support.portal import address, browser, staff
 
 pytestmark = pytest.mark.usefixtures("media")
@@ -62,9 +72,9 @@ def test_exported_file_can_be_imported_without_changes(brand, owner, label, file
     add_rows(brand)
     add_rows(factories.brand())
 
-    page = preview(owner, label, brand, exported(owner, label, brand, format=file_format))
+    page = preview(owner, label, brand, export_file(owner, label, brand, format=file_format))
 
-    assert (counts(page), faults(page)) == ({"Unchanged": 2}, {})
+    assert (counts(page), line_errors(page)) == ({"Unchanged": 2}, {})
 
 
 @pytest.mark.parametrize("file_format", ["csv", "xlsx"])
@@ -73,7 +83,7 @@ def test_template_can_be_imported_and_is_then_unchanged(brand, owner, label, fil
     template = browser(owner).get(address(label, "import_template"), {"format": file_format}).content
 
     page = preview(owner, label, brand, template)
-    assert faults(page) == {}
+    assert line_errors(page) == {}
     response = confirm(owner, label, ticket_of(page))
     assert response.status_code == 302, problem(response)
     assert counts(preview(owner, label, brand, template)) == {"Unchanged": 1}
@@ -85,12 +95,12 @@ def test_template_can_be_imported_and_is_then_unchanged(brand, owner, label, fil
 def test_rows_of_another_brand_are_treated_as_missing(brand, owner, label):
     other_brand = factories.brand()
     add_rows(other_brand)
-    content = exported(staff(other_brand), label, other_brand)
+    content = export_file(staff(other_brand), label, other_brand)
 
     page = preview(owner, label, brand, content)
 
     if label in {REWARD, CAMPAIGN}:
-        assert set(faults(page).values()) >= {"id: There is no row with this id in this brand."}
+        assert set(line_errors(page).values()) >= {"id: There is no row with this id in this brand."}
         content = "\n".join(line.partition(",")[2] for line in content.decode().splitlines())
         page = preview(owner, label, brand, content) if label == CAMPAIGN else page
     assert "Changed" not in counts(page)
@@ -132,9 +142,9 @@ def test_price_list_changes_only_prices_of_existing_products(brand, owner):
     factories.product(brand, sku="A", title="Jacket", retail_price="10", redeem_point_value=3)
 
     page = preview(owner, "authcodes.product", brand, "sku,retail_price\nA,12.50\nNEW,5\n")
-    assert faults(page) == {3: "title: This field cannot be blank."}
+    assert line_errors(page) == {3: "title: This field cannot be blank."}
 
-    assert imported(owner, "authcodes.product", brand, "sku,retail_price\nA,12.50\n").status_code == 302
+    assert import_file(owner, "authcodes.product", brand, "sku,retail_price\nA,12.50\n").status_code == 302
     [product] = Product.objects.filter(brand=brand)
     assert (product.title, str(product.retail_price), product.redeem_point_value) == ("Jacket", "12.50", 3)
 
@@ -155,11 +165,11 @@ def test_price_list_changes_only_prices_of_existing_products(brand, owner):
 def test_printers_are_validated_as_on_their_page(brand, owner, row, message):
     page = preview(owner, PRINTER, brand, f"name,offset_x,offset_y,scale\n{row}\n")
 
-    assert faults(page) == {2: message}
+    assert line_errors(page) == {2: message}
 
 
 def test_printer_role_can_import_printers_and_support_cannot(brand):
-    assert imported(staff(brand, role="printer"), PRINTER, brand, "name\nA\n").status_code == 302
+    assert import_file(staff(brand, role="printer"), PRINTER, brand, "name\nA\n").status_code == 302
     assert upload(staff(brand, role="support"), PRINTER, brand, "name\nB\n").status_code == 403
 
 
@@ -183,14 +193,14 @@ TEXTS = "template,channel,language,subject,body\n"
     ],
 )
 def test_notification_templates_are_validated_as_on_their_page(brand, owner, row, message):
-    [error] = faults(preview(owner, TEMPLATE, brand, f"{TEXTS}{row}\n")).values()
+    [error] = line_errors(preview(owner, TEMPLATE, brand, f"{TEXTS}{row}\n")).values()
 
     assert message in error
 
 
 def test_templates_are_matched_by_notification_channel_and_language(brand, owner):
     rows = "NOTIFY_LEVEL_REACHED,email,en,A,A\nNOTIFY_LEVEL_REACHED,email,de,B,B\nNOTIFY_LEVEL_REACHED,push,en,C,C\n"
-    imported(owner, TEMPLATE, brand, TEXTS + rows)
+    import_file(owner, TEMPLATE, brand, TEXTS + rows)
     before = NotificationTemplate.objects.get(subject="B").updated_at
 
     page = preview(owner, TEMPLATE, brand, TEXTS + rows.replace("B,B", "B,After"))
@@ -202,7 +212,7 @@ def test_templates_are_matched_by_notification_channel_and_language(brand, owner
     entry = AuditLogEntry.objects.get(kind=TEMPLATE, action="Changed")
     assert entry.changes == {"body": ["B", "After"]}
     duplicates = preview(owner, TEMPLATE, brand, TEXTS + rows + "NOTIFY_LEVEL_REACHED,push,en,D,D\n")
-    assert faults(duplicates) == dict.fromkeys((4, 5), "Lines 4, 5 are for the same row.")
+    assert line_errors(duplicates) == dict.fromkeys((4, 5), "Lines 4, 5 are for the same row.")
 
 
 # --- Levels
@@ -214,21 +224,21 @@ def test_duplicate_level_thresholds_are_rejected(brand, owner):
 
     page = preview(owner, LEVEL, brand, "name,threshold\nBronze,100\nGold,500\nBlack,500\n")
 
-    assert faults(page) == dict.fromkeys((2, 3, 4), "Another row already has this: threshold.")
+    assert line_errors(page) == dict.fromkeys((2, 3, 4), "Another row already has this: threshold.")
 
 
 def test_level_reward_above_the_ceiling_cannot_be_imported(brand, owner):
     header = "name,threshold,scan_reward_type,scan_reward_value\n"
     content = f"{header}A,1,points,{brand.max_points_per_scan + 1}\nB,2,percentage,101\n"
 
-    assert [text.split(".")[0] for text in faults(preview(owner, LEVEL, brand, content)).values()] == [
+    assert [text.split(".")[0] for text in line_errors(preview(owner, LEVEL, brand, content)).values()] == [
         f"scan_reward_value: Above the ceiling of {brand.max_points_per_scan:,}",
         "scan_reward_value: Above the ceiling of 100",
     ]
 
 
 def test_manager_can_import_levels_and_support_cannot(brand):
-    assert imported(staff(brand, role="manager"), LEVEL, brand, "name,threshold\nA,1\n").status_code == 302
+    assert import_file(staff(brand, role="manager"), LEVEL, brand, "name,threshold\nA,1\n").status_code == 302
     assert upload(staff(brand, role="support"), LEVEL, brand, "name,threshold\nB,2\n").status_code == 403
     assert [level.name for level in BrandLevel.objects.filter(brand=brand)] == ["A"]
 
@@ -241,13 +251,13 @@ def test_reward_is_matched_by_its_id_or_by_a_unique_name(brand, owner):
     unique_reward = factories.reward(brand, name="Alone")
 
     page = preview(owner, REWARD, brand, "id,name,cost\n,Same,1\n9999999,Same,1\nx,Same,1\n")
-    assert faults(page) == {
+    assert line_errors(page) == {
         2: "name: Several rows have this name. Add the column “id”.",
         3: "id: There is no row with this id in this brand.",
         4: "id: There is no row with this id in this brand.",
     }
 
-    imported(owner, REWARD, brand, f"id,name,cost\n{second.pk},Other,2\n,Alone,3\n,New,4\n")
+    import_file(owner, REWARD, brand, f"id,name,cost\n{second.pk},Other,2\n,Alone,3\n,New,4\n")
     rewards = {reward.name: (reward.pk, reward.cost) for reward in Reward.objects.filter(brand=brand)}
     assert rewards.keys() == {"Same", "Other", "Alone", "New"}
     assert (rewards["Other"], rewards["Alone"]) == ((second.pk, 2), (unique_reward.pk, 3))
@@ -260,18 +270,18 @@ def test_minimum_level_must_be_a_level_of_the_brand(brand, owner):
 
     page = preview(owner, REWARD, brand, "name,cost,minimum_level\nA,1,Gold\nB,1,Black\n")
 
-    assert faults(page) == {3: "minimum_level: There is no “Black” in this brand."}
+    assert line_errors(page) == {3: "minimum_level: There is no “Black” in this brand."}
 
 
 def test_dates_are_whole_days_in_the_brands_time_zone(brand, owner):
     header = "name,cost,valid_from,valid_until\n"
-    imported(owner, REWARD, brand, header + "A,1,2026-03-01,2026-03-31\n")
+    import_file(owner, REWARD, brand, header + "A,1,2026-03-01,2026-03-31\n")
 
     reward = Reward.objects.get(brand=brand)
     assert reward.valid_from.isoformat() == "2026-02-28T18:30:00+00:00"
     assert reward.valid_until.isoformat() == "2026-03-31T18:29:59+00:00"
     page = preview(owner, REWARD, brand, header + "B,1,2026-03-31,2026-03-01\nC,1,1969-01-01,\nD,1,٢٠٢٦-01-01,\n")
-    assert faults(page) == {
+    assert line_errors(page) == {
         2: "The reward must end after it starts.",
         3: "valid_from: Enter a date from 1970 to 2199.",
         4: "valid_from: Use the digits 0 to 9.",
@@ -292,7 +302,7 @@ def test_stock_changed_since_the_preview_blocks_the_import(brand, owner):
 def test_database_constraint_is_reported_by_line(brand, owner):
     page = preview(owner, REWARD, brand, "name,cost,code_days\nA,1,36501\nB,1,36500\n")
 
-    assert list(faults(page)) == [2]
+    assert list(line_errors(page)) == [2]
 
 
 # --- Earning rules
@@ -302,9 +312,9 @@ def test_earning_rules_are_validated_as_on_their_page(brand, owner):
     header = "kind,reward_type,reward_value,active\n"
     page = preview(owner, RULE, brand, header + "log-user-login,percentage,5,yes\nnothing,points,5,yes\n")
 
-    assert faults(page)[2] == "Only orders and scans have an amount to take a percentage of."
-    assert faults(page)[3].startswith("kind: Select a valid choice.")
-    imported(owner, RULE, brand, header + "order-complete,percentage,5,no\n")
+    assert line_errors(page)[2] == "Only orders and scans have an amount to take a percentage of."
+    assert line_errors(page)[3].startswith("kind: Select a valid choice.")
+    import_file(owner, RULE, brand, header + "order-complete,percentage,5,no\n")
     rule = EarningRule.objects.get(brand=brand)
     assert (rule.kind, rule.reward_type, rule.reward_value, rule.is_active) == (
         "order-complete",

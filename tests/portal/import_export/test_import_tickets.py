@@ -13,7 +13,7 @@ from tests.support import factories
 from tests.support.imports import (
     confirm,
     counts,
-    imported,
+    import_file,
     preview,
     problem,
     ticket_of,
@@ -40,7 +40,7 @@ def test_ticket_can_be_used_once(brand, owner):
 
 
 def test_second_import_of_the_same_file_changes_nothing(brand, owner):
-    imported(owner, LABEL, brand, "sku,title\nA,One\n")
+    import_file(owner, LABEL, brand, "sku,title\nA,One\n")
 
     page = preview(owner, LABEL, brand, "sku,title\nA,One\n")
 

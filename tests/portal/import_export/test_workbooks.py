@@ -7,7 +7,7 @@ import pytest
 from authcodes.models.products import Product
 from tests.portal.import_export.conftest import LABEL, titles_by_sku
 from tests.support.imports import (
-    imported,
+    import_file,
     preview,
     problem,
     upload,
@@ -37,7 +37,7 @@ def test_escaped_surrogate_in_a_workbook_stays_literal(brand, owner):
     cells = ["".join(f'<c t="inlineStr"><is><t>{cell}</t></is></c>' for cell in row) for row in rows]
     sheet = "".join(f"<row>{row_cells}</row>" for row_cells in cells)
 
-    response = imported(owner, LABEL, brand, workbook_of(f"<x><sheetData>{sheet}</sheetData></x>"))
+    response = import_file(owner, LABEL, brand, workbook_of(f"<x><sheetData>{sheet}</sheetData></x>"))
 
     assert response.status_code == 302, problem(response)
     assert list(Product.objects.filter(brand=brand).values_list("sku", "title")) == [("A_xD83D_", "BA")]
@@ -68,7 +68,7 @@ def test_oversized_or_damaged_file_is_rejected_quickly(brand, owner, content, me
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_excel_csv_is_read_with_any_byte_order_mark(brand, owner, encoding):
-    imported(owner, LABEL, brand, "sku;title\r\nA;Größe\r\n".encode(encoding))
+    import_file(owner, LABEL, brand, "sku;title\r\nA;Größe\r\n".encode(encoding))
 
     assert titles_by_sku(brand) == {"A": "Größe"}
 

@@ -5,7 +5,7 @@ from django.contrib import admin
 
 from tests.support import factories
 from tests.support.portal import address, browser, staff, text
-from tests.support.referrals import programme, referred
+from tests.support.referrals import programme, referred_friend
 
 LISTS = sorted(page.opts.label_lower for page in admin.site._registry.values() if getattr(page, "customer_path", ""))
 
@@ -21,13 +21,13 @@ def test_list_explains_why_it_cannot_be_searched(brand, label):
 
 def test_referrals_are_searched_by_both_members(brand):
     programme(brand)
-    member, stranger = factories.customer(brand), factories.customer(brand)
-    friend, referral = referred(member, brand)
+    member, outsider = factories.customer(brand), factories.customer(brand)
+    friend, referral = referred_friend(member, brand)
     client = browser(staff(brand))
 
     rows = [
         list(client.get(address("loyalty.referral"), {"q": each.email}).context["cl"].result_list)
-        for each in (member, friend, stranger)
+        for each in (member, friend, outsider)
     ]
 
     assert rows == [[referral], [referral], []]

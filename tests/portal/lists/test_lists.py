@@ -9,7 +9,7 @@ from brands.models.tenants import Brand
 from portal.lists import changelist
 from portal.lists.changelist import Count, EstimatingPaginator, counted
 from tests.support import factories
-from tests.support.portal import LABELS, address, browser, event, printed, scan, staff, text
+from tests.support.portal import LABELS, address, browser, event, print_run_of, scan, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -27,7 +27,7 @@ def add_rows(brand: Brand, count: int) -> None:
         milestone.claims.create(user=customer)
         campaign.progress_rows.create(user=customer)
         event(brand)
-        printed(factories.batch(brand), by=customer)
+        print_run_of(factories.batch(brand), by=customer)
         factories.level(brand, name=code.code, threshold=code.pk)
         StaffRole.objects.create(user=customer, brand=brand, role="support")
 

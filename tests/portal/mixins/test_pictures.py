@@ -14,7 +14,7 @@ from brands.models.quotas import BrandQuota
 from brands.models.tenants import Picture
 from loyalty.models.rewards import Reward
 from tests.support import factories
-from tests.support.concurrency import at_once_behind, while_uncommitted
+from tests.support.concurrency import run_concurrently_behind_lock, run_during_transaction
 from tests.support.portal import address, browser, errors, form_of, staff
 
 PRODUCT, REWARD = "authcodes.product", "loyalty.reward"
@@ -36,7 +36,7 @@ def upload_two_at_once(brand):
     def save(size):
         return client.post(form, {**form_data, "picture_file": upload(size)}).status_code
 
-    statuses = at_once_behind(THE_PRODUCT, [product.pk], save, [(30, 10), (10, 30)])
+    statuses = run_concurrently_behind_lock(THE_PRODUCT, [product.pk], save, [(30, 10), (10, 30)])
     assert statuses == [302, 302]
     return product
 
@@ -97,7 +97,7 @@ def test_picture_of_a_deleted_reward_is_deleted(brand):
 def delete_while_a_picture_is_uploaded(brand):
     client, reward = browser(staff(brand)), factories.reward(brand)
 
-    status = while_uncommitted(lambda: add_picture(client, reward), lambda: delete(client, reward))
+    status = run_during_transaction(lambda: add_picture(client, reward), lambda: delete(client, reward))
 
     assert (status, Reward.objects.count()) == (302, 0)
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from brands.models.people import StaffRole
 from jobs.models import Job
 from tests.support import factories
-from tests.support.portal import KINDS_OF_PAGES, address, browser, links, printed, staff, text
+from tests.support.portal import KINDS_OF_PAGES, address, browser, links, print_run_of, staff, text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 BELL = reverse("admin:jobs_job_bell")
@@ -103,7 +103,7 @@ def test_print_jobs_link_to_their_runs_without_a_query_for_each() -> None:
     user = staff(brand)
 
     def load_bell() -> tuple[int, set[str]]:
-        run = printed(factories.batch(brand, quantity=1), by=user)
+        run = print_run_of(factories.batch(brand, quantity=1), by=user)
         with CaptureQueriesContext(connection) as queries:
             html = browser(user).get(BELL).json()["html"]
         assert address("authcodes.printrun", "change", run.pk) in links(html)

@@ -193,7 +193,7 @@ def test_language_does_not_leak_into_the_next_request(client: Client, api: Any) 
     client.get(HOME)
 
     assert translation.get_language() == "en"
-    response = api.hub().having(accept_language="de").get("brand/products/999999")
+    response = api.hub().with_headers(accept_language="de").get("brand/products/999999")
     assert response.json()["message"] == "Not found."
 
 

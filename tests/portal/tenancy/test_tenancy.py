@@ -17,11 +17,11 @@ from tests.support.portal import (
     address,
     browser,
     links,
-    of_a_row,
     page,
+    row_action_names,
     staff,
     text,
-    unrendered,
+    without_rendering,
 )
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +67,7 @@ def test_lists_forms_and_histories_show_no_rows_of_another_brand(client: Client,
 def test_searches_and_filters_find_no_rows_of_another_brand(client: Client, foreign_data: Any, label: str) -> None:
     rows = foreign_data[1]
     for search_text in (MARKER, rows["brands.user"].email, str(rows[label].pk), rows["authcodes.authcode"].code):
-        with unrendered():
+        with without_rendering():
             response = client.get(address(label), {"q": search_text})
         assert response.status_code == 200
         assert not set(response.context_data["cl"].queryset) & set(rows.values()), search_text  # type: ignore[attr-defined]
@@ -126,7 +126,7 @@ def test_actions_on_a_row_of_another_brand_respond_as_for_a_missing_one(
     """The response is the same as for a row that does not exist, with or without a confirmation page."""
     row = foreign_data[1][label]
 
-    for action in of_a_row(label):
+    for action in row_action_names(label):
         if (label, action) not in PAGES_WITH_FOREIGN_IDS:
             urls = [address(label, action, pk) for pk in (row.pk, missing_id(row))]
             responses = [getattr(client, method)(url, follow=True) for url in urls]
@@ -135,7 +135,7 @@ def test_actions_on_a_row_of_another_brand_respond_as_for_a_missing_one(
 
 
 def test_tested_actions_include_those_of_the_model_admins() -> None:
-    row_actions = {f"{label} {action}" for label in LABELS for action in of_a_row(label)}
+    row_actions = {f"{label} {action}" for label in LABELS for action in row_action_names(label)}
     assert {"loyalty.userpoints adjust", "loyalty.redemption cancel", "brands.apikey revoke"} <= row_actions
     assert len(row_actions) > 3 * len(LABELS) + 20
 

@@ -14,7 +14,7 @@ from brands.models.tenants import Brand
 from brands.models.undo_offers import UndoOffer
 from portal.undo import offers
 from portal.undo.offers import UndoKind
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.portal import staff
 
 UNDO_CALLS: list[int] = []
@@ -46,7 +46,7 @@ class TestRaces:
             offers.take(request, offer.pk)
 
         with mock.patch.dict(settings.UNDO_KINDS, {"counted": f"{__name__}.COUNTED"}):
-            at_once(use_offer, range(self.CONCURRENT_USES), threads=self.CONCURRENT_USES)
+            run_concurrently(use_offer, range(self.CONCURRENT_USES), threads=self.CONCURRENT_USES)
         return len(UNDO_CALLS)
 
     def test_only_one_of_several_concurrent_uses_takes_effect(self, brand: Brand, rf: Any) -> None:

@@ -28,15 +28,15 @@ class Mailbox:
     def __init__(self) -> None:
         self.mails: list[EmailMessage] = []
         self.recipients: list[str] = []
-        self.refusals: dict[str, str] = {}
+        self.rejections: dict[str, str] = {}
         self.answers: deque[str] = deque()
         self.controller = Controller(self, hostname="127.0.0.1", port=free_port())
 
     async def handle_RCPT(  # noqa: N802 - aiosmtpd's name
         self, _server: Any, _session: Any, envelope: Any, address: str, _options: Any
     ) -> str:
-        if address in self.refusals:
-            return self.refusals[address]
+        if address in self.rejections:
+            return self.rejections[address]
         envelope.rcpt_tos.append(address)
         return "250 OK"
 

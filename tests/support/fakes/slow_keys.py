@@ -22,12 +22,12 @@ PBES2, PBKDF2, SCRYPT, HMAC_SHA256, AES256_CBC = (
 SALT = b"\x04\x10" + bytes(16)
 
 
-def hashed_often(iterations: int) -> bytes:
+def pbkdf2_key(iterations: int) -> bytes:
     """An encrypted PKCS #8 key whose password is hashed by PBKDF2."""
     return encrypted(sequence(PBKDF2, sequence(SALT, integer(iterations), sequence(HMAC_SHA256, b"\x05\x00"))))
 
 
-def hashed_widely(cost: int) -> bytes:
+def scrypt_key(cost: int) -> bytes:
     """An encrypted PKCS #8 key whose password is hashed by scrypt, in `cost` kilobytes."""
     return encrypted(sequence(SCRYPT, sequence(SALT, integer(cost), integer(8), integer(1))))
 

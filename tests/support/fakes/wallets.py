@@ -297,7 +297,7 @@ class Google:
     """Google's token endpoint and wallet API; `answers` has the answers to the next calls, by kind of address."""
 
     port: int
-    kept: dict[str, dict[str, Any]] = field(default_factory=dict)
+    resources: dict[str, dict[str, Any]] = field(default_factory=dict)
     calls: list[tuple[str, str, int]] = field(default_factory=list)
     bodies: list[dict[str, Any]] = field(default_factory=list)
     answers: dict[str, list[tuple[int, dict[str, Any]]]] = field(default_factory=dict)
@@ -315,7 +315,7 @@ class Google:
         self.answers.setdefault(kind, []).extend([(status, payload)] * times)
 
     def objects(self) -> list[dict[str, Any]]:
-        return [resource for name, resource in self.kept.items() if name.startswith("loyaltyObject/")]
+        return [resource for name, resource in self.resources.items() if name.startswith("loyaltyObject/")]
 
     def sent(self, kind: str) -> list[dict[str, Any]]:
         """The bodies of the calls that were answered with 200, newest last."""
@@ -347,14 +347,14 @@ class Google:
         if self.answers.get(kind):
             return self.answers[kind].pop(0)
         full = f"{kind}/{name or body['id']}"
-        if kind == "loyaltyObject" and f"loyaltyClass/{body['classId']}" not in self.kept:
+        if kind == "loyaltyObject" and f"loyaltyClass/{body['classId']}" not in self.resources:
             return 400, {"error": {"message": "class not found"}}
-        if method == "PATCH" and full not in self.kept:
+        if method == "PATCH" and full not in self.resources:
             return 404, {"error": {"code": 404}}
-        if method == "POST" and full in self.kept:
+        if method == "POST" and full in self.resources:
             return 409, {"error": {"code": 409}}
-        self.kept[full] = {**self.kept.get(full, {}), **body}
-        return 200, {**self.kept[full], **({"hasUsers": True} if self.saved else {})}
+        self.resources[full] = {**self.resources.get(full, {}), **body}
+        return 200, {**self.resources[full], **({"hasUsers": True} if self.saved else {})}
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from tests.support.lanes import SLOW_PLACES
 
 # The journeys share an installation that takes longer to start than they do. Tests of processes measure time, and each
 # starts so many processes that two of them would slow each other down.
-TOGETHER = {"tests/journeys", "tests/processes"}
+WHOLE_FOLDERS = {"tests/journeys", "tests/processes"}
 # Their tests share nothing and take minutes: each goes to the next free process.
 ONE_BY_ONE = {
     "tests/bench/test_bench.py",
@@ -42,7 +42,7 @@ def work_unit(test: str) -> str:
     """The unit that runs in one process: a folder, a file whose tests share rows, a portion of one, or one test."""
     path = test.partition("::")[0]
     folder = PurePath(path).parent.as_posix()
-    if folder in TOGETHER:
+    if folder in WHOLE_FOLDERS:
         return folder
     if path in IN_PORTIONS:
         return f"{path}::{crc32(test.encode()) % PORTIONS}"

@@ -43,9 +43,9 @@ def unbounded(fields: Collection[Any]) -> Iterator[Any]:
         yield cursor
 
 
-def store_everywhere(value: str, *, but: Collection[str] = ()) -> int:
+def store_in_all_fields(value: str, *, except_for: Collection[str] = ()) -> int:
     """Store a value in every date and time of every row, except of some models. Returns how many rows it changed."""
-    fields, changed = [field for field in FIELDS if field.model._meta.label_lower not in but], 0
+    fields, changed = [field for field in FIELDS if field.model._meta.label_lower not in except_for], 0
     with unbounded(fields) as cursor:
         for table in {field.model._meta.db_table for field in fields}:
             columns = [field for field in fields if field.model._meta.db_table == table]

@@ -84,7 +84,7 @@ def test_committed_file_becomes_a_batch_with_its_settings_and_history(brand, pro
     assert (change.kind, change.batch, change.codes, change.upload) == ("printed", batch, 2, upload)
 
 
-def test_codes_are_scanned_by_code_or_by_the_exact_payload(brand, customer, deliver):
+def test_codes_are_scanned_by_code_or_by_the_exact_payload(brand, customer, deliver_events):
     run_commit(checked_import(brand, f"K7F3,{OLD_URL},,", "M2XW,,,", scan_limit=None))
 
     assert scan_by(customer, "M2XW").reason == "accepted"
@@ -94,7 +94,7 @@ def test_codes_are_scanned_by_code_or_by_the_exact_payload(brand, customer, deli
     assert scan.preview(scanned=OLD_URL, context=ScanContext(at=timezone.now(), user_id=None)).snapshot.code == "K7F3"
     other_texts = [OLD_URL.upper(), OLD_URL + "/", "K7F3.tag", "x" * 600]
     assert [scan_by(customer, text).reason for text in other_texts] == ["unknown", "unknown", "bad_tag", "unknown"]
-    deliver()
+    deliver_events()
     assert factories.account(customer, brand).points > 0
 
 

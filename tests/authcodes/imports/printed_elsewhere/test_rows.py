@@ -39,10 +39,10 @@ def test_invalid_row_is_reported_and_can_be_skipped(brand, name):
 
     upload = checked_import(brand, "GOOD1,,,", line)
 
-    errors_by_line = row_errors(upload)
-    assert list(errors_by_line) == [3]
-    assert errors_by_line[3][0] == column
-    assert errors_by_line[3][1].startswith(message)
+    line_errors = row_errors(upload)
+    assert list(line_errors) == [3]
+    assert line_errors[3][0] == column
+    assert line_errors[3][1].startswith(message)
     with pytest.raises(ImportRejected):
         commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
     run_commit(upload, skip_bad=True)

@@ -9,7 +9,7 @@ from authcodes.printing.labels.design import Design, Label, letter_warnings
 from authcodes.printing.labels.fonts import measured, runs, sans
 from authcodes.printing.labels.presets import PRESETS
 from tests.authcodes.printing import print_helpers
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 
 PRESET = PRESETS["letter-30"]
 DESIGN = Design(PRESET.sheet, PRESET.qr_mm)
@@ -74,7 +74,7 @@ def test_concurrent_first_calls_return_the_same_faces():
     for cached in (fonts.face, fonts.other_fonts, fonts._face_of):
         cached.cache_clear()
 
-    first_result, second_result = at_once(lambda _: fonts.other_fonts(), range(2))
+    first_result, second_result = run_concurrently(lambda _: fonts.other_fonts(), range(2))
 
     assert all(first is second for first, second in zip(first_result, second_result, strict=True))
 

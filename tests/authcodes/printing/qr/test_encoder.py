@@ -10,7 +10,7 @@ from qrcode import util
 
 from authcodes.printing.qr import encoder
 from authcodes.printing.qr.encoder import Level, TooLong, symbol
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 
 URL = "https://scan.example.com/s/"
 ALPHANUMERIC = string.ascii_uppercase + string.digits + " $%*+-./:"
@@ -103,7 +103,7 @@ def test_concurrent_threads_give_the_same_symbols_as_one_thread(monkeypatch):
     monkeypatch.setattr(encoder, "encoders", {})
     symbol(first)
 
-    results = at_once(lambda _: [symbol(text) for text in other_texts], range(2))
+    results = run_concurrently(lambda _: [symbol(text) for text in other_texts], range(2))
 
     assert results == [expected, expected]
 

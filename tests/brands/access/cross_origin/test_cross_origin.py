@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db
 
 
 def with_origin(api: Api, origin: str = SHOP) -> Api:
-    return api.having(origin=origin)
+    return api.with_headers(origin=origin)
 
 
 def credentials(customer: User, **more: Any) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def test_page_of_another_origin_reads_no_answer(brand: Brand, other: Brand, cust
         with_origin(Api(brand).as_customer(customer), origin).get(POINTS),
         with_origin(Api(brand).app(), origin).post(LOG_IN, credentials(customer)),
         with_origin(Api(brand).app().as_customer(customer), origin).get(POINTS),
-        with_origin(Api(brand).having(authorization="Bearer of-nobody"), origin).get(POINTS),
+        with_origin(Api(brand).with_headers(authorization="Bearer of-nobody"), origin).get(POINTS),
     ]
 
     assert [answer.status_code for answer in answers] == [200, 200, 200, 401]
@@ -78,8 +78,8 @@ def test_page_of_one_brand_reads_no_answer_of_another_brand(brand: Brand, other:
     refresh = tokens.issue(user=foreign_customer, brand=other, at=timezone.now()).refresh
     answers = [
         with_origin(Api(other).as_customer(foreign_customer)).get(POINTS),
-        with_origin(own_key.having(authorization=token)).get(POINTS),
-        with_origin(own_key.having(authorization=token)).post(SCAN, {"code": "X"}),
+        with_origin(own_key.with_headers(authorization=token)).get(POINTS),
+        with_origin(own_key.with_headers(authorization=token)).post(SCAN, {"code": "X"}),
         with_origin(own_key).post("auth/token/refresh", {"refresh": refresh}),
         with_origin(Api(brand)).post(LOG_IN, credentials(foreign_customer, brand_id=other.pk)),
     ]
@@ -113,7 +113,7 @@ def test_error_for_a_revoked_hub_key_is_not_readable_for_pages(brand: Brand) -> 
     key, text = api_keys.create(brand=brand, kind=ApiKey.Kind.HUB, name="Shop", at=timezone.now())
     api_keys.revoke(key=key, at=timezone.now())
 
-    answer = with_origin(Api(brand).having(api_key=text)).post(LOG_IN, {}, host=brand.hostnames.get().hostname)
+    answer = with_origin(Api(brand).with_headers(api_key=text)).post(LOG_IN, {}, host=brand.hostnames.get().hostname)
 
     assert cors_headers(answer) == {}
 
@@ -146,7 +146,7 @@ def test_pages_read_errors(brand: Brand, customer: User) -> None:
         app.post(LOG_IN, b"{"),
         app.post(LOG_IN, {"email": customer.email, "password": "wrong"}),
         app.get(POINTS),
-        app.having(authorization="Bearer of-nobody").get(POINTS),
+        app.with_headers(authorization="Bearer of-nobody").get(POINTS),
         app.get("customer/nowhere"),
         app.get(LOG_IN),
         with_origin(Api(brand).as_customer(customer)).get("scans/00000000-0000-4000-8000-000000000000"),
@@ -170,7 +170,7 @@ def test_pages_read_the_retry_after_header_of_a_rate_limit(brand: Brand, custome
 def test_only_pages_of_the_brand_read_that_a_token_has_expired(brand: Brand, customer: User) -> None:
     long_ago = timezone.now() - timedelta(days=2)
     expired = tokens.issue(user=customer, brand=brand, at=long_ago).access
-    caller = Api(brand).having(authorization=f"Bearer {expired}")
+    caller = Api(brand).with_headers(authorization=f"Bearer {expired}")
 
     answer = with_origin(caller).get(POINTS)
 
@@ -180,10 +180,10 @@ def test_only_pages_of_the_brand_read_that_a_token_has_expired(brand: Brand, cus
 
 
 def test_pages_of_the_hostnames_brand_read_errors_without_credentials(brand: Brand, other: Brand) -> None:
-    at_brand = Api(brand).having(host=brand.hostnames.get().hostname)
+    at_brand = Api(brand).with_headers(host=brand.hostnames.get().hostname)
 
     assert with_origin(at_brand).get(POINTS)[ALLOW] == SHOP
-    assert with_origin(at_brand.having(api_key="app_unknown")).post(LOG_IN, {})[ALLOW] == SHOP
+    assert with_origin(at_brand.with_headers(api_key="app_unknown")).post(LOG_IN, {})[ALLOW] == SHOP
     assert ALLOW not in with_origin(at_brand, OTHER_SHOP).get(POINTS)
     assert ALLOW not in with_origin(at_brand).post(SCAN, {"code": str(factories.code(other))})
 
@@ -192,7 +192,9 @@ def test_error_for_a_revoked_app_key_is_not_readable_for_pages(brand: Brand) -> 
     key, text = api_keys.create(brand=brand, kind=ApiKey.Kind.APP, name="Shop", at=timezone.now())
     api_keys.revoke(key=key, at=timezone.now())
 
-    answer = with_origin(Api(brand).having(api_key=text)).post(LOG_IN, {"email": "a@example.com", "password": "x"})
+    answer = with_origin(Api(brand).with_headers(api_key=text)).post(
+        LOG_IN, {"email": "a@example.com", "password": "x"}
+    )
 
     assert (answer.status_code, cors_headers(answer)) == (401, {})
 
@@ -271,7 +273,7 @@ def test_request_without_a_web_origin_costs_no_query(
 def test_origin_costs_one_query_and_is_then_cached_for_seconds(
     brand: Brand, customer: User, django_assert_num_queries: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    caller = with_origin(Api(brand).app().having(authorization="Bearer of-nobody"))
+    caller = with_origin(Api(brand).app().with_headers(authorization="Bearer of-nobody"))
     with django_assert_num_queries(1):
         assert caller.get(POINTS)[ALLOW] == SHOP
     Brand.objects.filter(pk=brand.pk).update(web_origins=[])

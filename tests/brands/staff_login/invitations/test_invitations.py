@@ -27,7 +27,7 @@ from tests.brands.staff_login.invitations.conftest import (
 from tests.brands.staff_login.signing_in import is_logged_in, links_sent, submit_password
 from tests.support import factories
 from tests.support.api import Api, error
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.portal import address, browser, errors, staff, text
 
 
@@ -267,7 +267,7 @@ def test_concurrent_invitations_of_the_same_address_create_only_one(brand):
         with transaction.atomic():
             return invitations.create(brand=brand, email=EMAIL, role="owner", by=None, at=timezone.now())
 
-    results = at_once(create, range(8))
+    results = run_concurrently(create, range(8))
 
     assert sum(isinstance(each, Invitation) for each in results) == 1
     assert all(isinstance(each, Invitation | Invalid) for each in results)

@@ -121,11 +121,11 @@ def test_new_email_address_is_a_change_only_once_confirmed(brand, received):
 
 
 @pytest.mark.parametrize("is_member_elsewhere", [False, True])
-def test_member_erased(brand, customer, received, deliver, is_member_elsewhere):
+def test_member_erased(brand, customer, received, deliver_events, is_member_elsewhere):
     if is_member_elsewhere:
         accounts.enrol(user_id=customer.pk, brand_id=factories.brand().pk, at=timezone.now())
     erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=staff_context())
-    deliver()
+    deliver_events()
 
     assert received("member.erased") == [{"user_id": customer.pk}]
     assert received("member.blocked") == []

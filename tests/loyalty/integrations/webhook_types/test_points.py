@@ -33,9 +33,9 @@ def adjust(customer, brand, points, key=None):
     )
 
 
-def test_points_earned(brand, customer, received, deliver):
+def test_points_earned(brand, customer, received, deliver_events):
     scanning.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
-    deliver()
+    deliver_events()
 
     [data] = received("points.earned")
     assert (data["user_id"], data["points_earned"], data["new_balance"]) == (customer.pk, 10, 10)
@@ -233,8 +233,8 @@ def test_points_reversed(brand, customer, received):
     factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
     hub.buy(brand, customer)
     factories.redemption(customer, factories.reward(brand, cost=8))
-    event = hub.give_back(brand, customer, return_id="R-1", amount="50.00")
-    hub.give_back(brand, customer, return_id="R-1", amount="50.00")
+    event = hub.return_order(brand, customer, return_id="R-1", amount="50.00")
+    hub.return_order(brand, customer, return_id="R-1", amount="50.00")
 
     assert received("points.reversed") == [
         {

@@ -22,8 +22,8 @@ from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.points import accounts
 from loyalty.points.accounts import Newcomer
 from tests.support import factories
-from tests.support.api import Api, error, somewhere
-from tests.support.concurrency import at_once
+from tests.support.api import Api, error, random_address
+from tests.support.concurrency import run_concurrently
 from tests.support.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -71,7 +71,9 @@ def test_code_creates_the_account_and_logs_in(api, brand, read_newest_mail):
     assert user.email_verified_at
     assert user.first_name == "Ada"
     assert UserPoints.objects.filter(user=user, brand=brand).exists()
-    assert api.having(authorization=f"Bearer {tokens.json()['access']}").get("customer/profile").status_code == 200
+    assert (
+        api.with_headers(authorization=f"Bearer {tokens.json()['access']}").get("customer/profile").status_code == 200
+    )
     assert api.post("auth/token", {**ADA, "brand_id": brand.pk}).status_code == 200
     assert error(confirm(api, answer, code)) == (400, "VALIDATION_ERROR")
     assert EmailConfirmation.objects.get().password == ""
@@ -135,10 +137,7 @@ def test_concurrent_registrations_at_two_brands_succeed_at_one(api, brand, read_
     read_newest_mail()
     codes = {row.brand_id: confirmations.code_of(row.pk) for row in EmailConfirmation.objects.all()}
 
-    answers = at_once(
-        lambda registration: confirm(registration[0], registration[1], codes[registration[0].brand.pk]).status_code,
-        registrations,
-    )
+    answers = run_concurrently(lambda pair: confirm(*pair, codes[pair[0].brand.pk]).status_code, registrations)
 
     assert sorted(answers) == [201, 400]
     assert User.objects.get().registered_brand_id in codes
@@ -152,10 +151,7 @@ def test_control_without_the_lock_both_brands_register_the_user(api, read_newest
     read_newest_mail()
     codes = {row.brand_id: confirmations.code_of(row.pk) for row in EmailConfirmation.objects.all()}
 
-    answers = at_once(
-        lambda registration: confirm(registration[0], registration[1], codes[registration[0].brand.pk]).status_code,
-        registrations,
-    )
+    answers = run_concurrently(lambda pair: confirm(*pair, codes[pair[0].brand.pk]).status_code, registrations)
 
     assert answers == [201, 201]
 
@@ -254,7 +250,7 @@ def test_concurrent_tries_do_not_exceed_the_limit(brand):
     def guess(_number):
         confirmations.finish_registration(confirmation_id=registration.confirmation_id, code=wrong, at=timezone.now())
 
-    at_once(guess, range(12))
+    run_concurrently(guess, range(12))
 
     assert EmailConfirmation.objects.get().tries == confirmations.TRIES
 
@@ -279,7 +275,7 @@ def test_rate_limited_requests_for_an_address_do_not_affect_its_owner(api, setti
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "account_mail_address": "2/day"}
     email = f"{uuid4().hex}@example.com"
     for number in range(3):
-        other_caller = replace(api, address=somewhere())
+        other_caller = replace(api, address=random_address())
         codes = [register(other_caller, email=email).status_code for _ in range(3)]
         assert codes == [201, 201, 429], number
 
@@ -291,7 +287,7 @@ def test_rate_limited_requests_for_an_address_do_not_affect_its_owner(api, setti
 def test_mails_of_a_brand_to_one_mailbox_are_limited_silently(api, box, work, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "account_mail_mailbox": "2/hour"}
     email, other_brand = f"{uuid4().hex}@example.com", factories.brand()
-    answers = [register(replace(api, address=somewhere()), email=email).status_code for _ in range(4)]
+    answers = [register(replace(api, address=random_address()), email=email).status_code for _ in range(4)]
     work()
     assert (answers, box.recipients) == ([201] * 4, [email] * 2)
 

@@ -13,7 +13,7 @@ from loyalty.members import passwords
 from loyalty.models.accounts import UserPoints
 from loyalty.models.notifications import NotificationSettings
 from tests.support import factories
-from tests.support.api import Api, error, somewhere
+from tests.support.api import Api, error, random_address
 from tests.support.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -169,7 +169,7 @@ def test_repeated_reset_requests_send_one_mail_even_with_notifications_off(api, 
 
 def test_rate_limited_reset_requests_do_not_affect_other_callers(api, member, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "login": "2/minute"}
-    other_caller = replace(api, address=somewhere())
+    other_caller = replace(api, address=random_address())
     assert [forgot(other_caller, member.email).status_code for _ in range(3)] == [202, 202, 429]
 
     assert forgot(api, member.email).status_code == 202

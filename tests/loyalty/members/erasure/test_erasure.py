@@ -30,7 +30,7 @@ from tests.loyalty.members.erasure.conftest import (
     find_texts,
 )
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.portal import address, browser, staff, text
 
 
@@ -38,8 +38,8 @@ def delete_account(customer_api, password=PASSWORD):
     return customer_api.call("DELETE", "customer", data=json.dumps({"password": password}).encode())
 
 
-def test_no_table_contains_personal_data_after_erasure(api, named_customer, brand, deliver):
-    create_personal_data(api, named_customer, brand, deliver)
+def test_no_table_contains_personal_data_after_erasure(api, named_customer, brand, deliver_events):
+    create_personal_data(api, named_customer, brand, deliver_events)
     assert {word for _table, word in find_texts(*PERSONAL_TEXTS)} == set(PERSONAL_TEXTS)
 
     erase(named_customer, brand)
@@ -50,8 +50,8 @@ def test_no_table_contains_personal_data_after_erasure(api, named_customer, bran
 
 
 @pytest.mark.django_db(transaction=True)
-def test_erasure_changes_no_amounts_and_the_ledger_is_consistent(api, named_customer, brand, deliver):
-    create_personal_data(api, named_customer, brand, deliver)
+def test_erasure_changes_no_amounts_and_the_ledger_is_consistent(api, named_customer, brand, deliver_events):
+    create_personal_data(api, named_customer, brand, deliver_events)
     amounts = ("points", "points_earned", "points_redeemed", "points_expired", "points_returned")
     before = UserPoints.objects.values(*amounts).get(brand=brand)
     entries = list(LoyaltyTransaction.objects.order_by("pk").values())
@@ -64,8 +64,8 @@ def test_erasure_changes_no_amounts_and_the_ledger_is_consistent(api, named_cust
     assert list(consistency.differences()) == []
 
 
-def test_scans_keep_the_city_and_lose_coordinates_and_device(api, named_customer, brand, deliver):
-    create_personal_data(api, named_customer, brand, deliver)
+def test_scans_keep_the_city_and_lose_coordinates_and_device(api, named_customer, brand, deliver_events):
+    create_personal_data(api, named_customer, brand, deliver_events)
     named_customer.scans.update(location="Bern, BE", device="Phone 5")
 
     erase(named_customer, brand)
@@ -81,9 +81,9 @@ class Killed(BaseException):
 
 @pytest.mark.django_db(transaction=True)
 def test_event_erasure_keeps_its_lease_and_resumes_after_a_killed_worker(
-    api, named_customer, brand, deliver, monkeypatch, settings
+    api, named_customer, brand, deliver_events, monkeypatch, settings
 ):
-    create_personal_data(api, named_customer, brand, deliver)
+    create_personal_data(api, named_customer, brand, deliver_events)
     erase(named_customer, brand)
     event = Event.objects.get(detail_type="erase-events")
     monkeypatch.setattr(event_erasure, "PORTION", event.pk // 4)
@@ -93,7 +93,7 @@ def test_event_erasure_keeps_its_lease_and_resumes_after_a_killed_worker(
     def be_killed_in_the_third_portion(**parameters):
         positions.append(parameters["after"])
         time.sleep(0.02)  # the lease ends
-        assert at_once(lambda _number: leases.claim(limit=9, lane=event.lane), [0]) == [[]]
+        assert run_concurrently(lambda _number: leases.claim(limit=9, lane=event.lane), [0]) == [[]]
         if len(positions) == 3:
             raise Killed
         return run(**parameters)
@@ -151,9 +151,9 @@ def test_pending_events_are_dropped_after_erasure(api, named_customer, brand):
     assert Event.objects.get(detail_type="scan-auth").outcome["error"] == "PERSON_ERASED"
 
 
-def test_erased_address_can_register_again(api, named_customer, brand, deliver, settings):
+def test_erased_address_can_register_again(api, named_customer, brand, deliver_events, settings):
     settings.REGISTRATION_CONFIRMS_EMAIL = False
-    create_personal_data(api, named_customer, brand, deliver)
+    create_personal_data(api, named_customer, brand, deliver_events)
     erase(named_customer, brand)
 
     answer = api.post("auth/register", {"email": EMAIL, "password": PASSWORD, "brand_id": brand.pk})
@@ -163,8 +163,8 @@ def test_erased_address_can_register_again(api, named_customer, brand, deliver, 
     assert UserPoints.objects.get(user_id=answer.json()["user_id"]).points == 0
 
 
-def test_erasure_removes_passes_and_replaces_their_tokens(api, named_customer, brand, deliver):
-    create_personal_data(api, named_customer, brand, deliver)
+def test_erasure_removes_passes_and_replaces_their_tokens(api, named_customer, brand, deliver_events):
+    create_personal_data(api, named_customer, brand, deliver_events)
     tokens = dict(WalletPass.objects.values_list("platform", "token"))
 
     erase(named_customer, brand)

@@ -34,7 +34,7 @@ from loyalty.wallets import devices as wallet_devices
 from loyalty.wallets import passes
 from tests.loyalty.integrations.webhooks import endpoint
 from tests.support import factories
-from tests.support.concurrency import outcome_of, start_until_blocked, while_uncommitted
+from tests.support.concurrency import result_or_error, run_during_transaction, start_until_blocked
 from tests.support.fakes.fake_http import receiver, reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -57,7 +57,7 @@ def add_device(customer, brand):
 
 @pytest.mark.parametrize("write", [rename, add_device])
 def test_write_during_erasure_does_not_restore_personal_data(brand, customer, write):
-    outcome = while_uncommitted(lambda: erase(customer, brand), lambda: write(customer, brand))
+    outcome = run_during_transaction(lambda: erase(customer, brand), lambda: write(customer, brand))
 
     assert isinstance(outcome, TokenInvalid)
     assert User.objects.get(pk=customer.pk).first_name == ""
@@ -68,7 +68,7 @@ def test_control_without_the_check_under_the_lock_the_name_is_restored(brand, cu
     locked_users = User.objects.select_for_update(no_key=True)
     monkeypatch.setattr(users, "lock_user", lambda *, user_id: locked_users.get(pk=user_id))
 
-    while_uncommitted(lambda: erase(customer, brand), lambda: rename(customer, brand))
+    run_during_transaction(lambda: erase(customer, brand), lambda: rename(customer, brand))
 
     assert User.objects.get(pk=customer.pk).first_name == "Wilhelmina"
 
@@ -83,7 +83,7 @@ def test_device_cannot_register_for_a_pass_during_erasure(brand, customer):
             wallet_pass=wallet_pass, device="phone", push_token="abcdef01", at=timezone.now()
         )
 
-    outcome = while_uncommitted(lambda: erase(customer, brand), register_device)
+    outcome = run_during_transaction(lambda: erase(customer, brand), register_device)
 
     assert isinstance(outcome, TokenInvalid)
     assert not WalletDevice.objects.exists()
@@ -139,7 +139,7 @@ def test_erasure_covers_what_a_worker_is_handling(brand, customer, scanned_code,
     with ThreadPoolExecutor(1) as pool:
         run_workers()
 
-    assert outcome_of(erasures[0]).stays_elsewhere
+    assert result_or_error(erasures[0]).stays_elsewhere
     for table in (Notification, NotificationDelivery, WebhookDelivery, Scan):
         assert not table.objects.filter(brand=brand, user=customer).exists(), table
     assert not Event.objects.filter(brand=brand, detail__arguments__user_id=customer.pk).exists()
@@ -154,7 +154,7 @@ def test_control_finishing_the_event_last_deadlocks_with_an_erasure(brand, custo
     [leased_event] = leases.claim(limit=1, lane="notices")
 
     def finish_event_last():
-        return while_uncommitted(
+        return run_during_transaction(
             lambda: batching.close(notification_id=leased_event.payload["notice_id"], at=timezone.now()),
             lambda: erase(customer, brand),
             lambda: leases.finish(leased_event),
@@ -178,7 +178,7 @@ def test_blocking_members_and_changing_points_lock_accounts_in_one_order(brand):
             cursor.execute("SET enable_bitmapscan = off")
         return accounts.set_status(accounts=[first, second], status=UserPoints.Status.BLOCKED, at=timezone.now())
 
-    outcome = while_uncommitted(
+    outcome = run_during_transaction(
         lambda: accounts.lock(account=first.pk), block, lambda: accounts.lock(account=second.pk)
     )
 

@@ -23,11 +23,11 @@ from tests.support import factories
 
 
 @pytest.mark.django_db(transaction=True)
-def test_erasure_leaves_other_brands_unchanged_and_creates_a_pseudonym(api, named_customer, brand, deliver):
+def test_erasure_leaves_other_brands_unchanged_and_creates_a_pseudonym(api, named_customer, brand, deliver_events):
     other_brand = factories.brand(name="Elsewhere")
     factories.accounts.enrol(user_id=named_customer.pk, brand_id=other_brand.pk, at=timezone.now())
     factories.points(named_customer, other_brand, 70)
-    create_personal_data(api, named_customer, brand, deliver)
+    create_personal_data(api, named_customer, brand, deliver_events)
 
     result = erase(named_customer, brand)
     deliver_all_events()
@@ -66,14 +66,14 @@ def test_scanning_another_brands_code_does_not_prevent_full_erasure(api, named_c
 
 def test_customer_who_used_another_brands_app_stays_there(api, named_customer, brand):
     other_brand = factories.brand(name="Elsewhere", auto_enroll=False)
-    api.as_customer(named_customer, of=other_brand).verify(factories.code(other_brand))
+    api.as_customer(named_customer, brand=other_brand).verify(factories.code(other_brand))
 
     assert erase(named_customer, brand).stays_elsewhere
 
 
-def test_events_do_not_link_the_pseudonym_to_the_customer(api, named_customer, brand, deliver):
+def test_events_do_not_link_the_pseudonym_to_the_customer(api, named_customer, brand, deliver_events):
     factories.accounts.enrol(user_id=named_customer.pk, brand_id=factories.brand().pk, at=timezone.now())
-    create_personal_data(api, named_customer, brand, deliver)
+    create_personal_data(api, named_customer, brand, deliver_events)
 
     erase(named_customer, brand)
     deliver_all_events()
@@ -84,13 +84,13 @@ def test_events_do_not_link_the_pseudonym_to_the_customer(api, named_customer, b
 
 
 @pytest.mark.django_db(transaction=True)
-def test_actions_after_the_erasure_belong_to_a_new_account(api, named_customer, brand, deliver):
+def test_actions_after_the_erasure_belong_to_a_new_account(api, named_customer, brand, deliver_events):
     factories.accounts.enrol(user_id=named_customer.pk, brand_id=factories.brand().pk, at=timezone.now())
-    create_personal_data(api, named_customer, brand, deliver)
+    create_personal_data(api, named_customer, brand, deliver_events)
     erase(named_customer, brand)
     customer_api = api.as_customer(named_customer)  # a new login, as the erasure ended the earlier sessions
     customer_api.verify(factories.code(brand))
-    deliver()
+    deliver_events()
     customer_api.verify(factories.code(brand))
     new_events = Event.objects.filter(detail_type="scan-auth").order_by("-id")[:2]
     before = list(new_events.values("status", "detail", "outcome"))
@@ -99,14 +99,14 @@ def test_actions_after_the_erasure_belong_to_a_new_account(api, named_customer, 
 
     assert [event["status"] for event in before] == ["pending", "done"]
     assert list(new_events.values("status", "detail", "outcome")) == before
-    deliver()
+    deliver_events()
     assert factories.account(named_customer, brand).points == 20
     assert list(consistency.differences()) == []
 
 
-def test_erasure_does_not_change_other_customers(api, brand, named_customer, deliver):
+def test_erasure_does_not_change_other_customers(api, brand, named_customer, deliver_events):
     other_customer = factories.customer(brand, email="other@example.com", first_name="Other")
-    create_personal_data(api, named_customer, brand, deliver)
+    create_personal_data(api, named_customer, brand, deliver_events)
     factories.points(other_customer, brand, 5)
     erase(named_customer, brand)
     deliver_all_events()

@@ -16,7 +16,7 @@ from loyalty.models.programme.referrals import Referral, ReferralCode
 from loyalty.models.webhooks import WebhookEndpoint
 from loyalty.points import birthdays
 from tests.support import factories, referrals
-from tests.support.imports import imported, preview
+from tests.support.imports import import_file, preview
 from tests.support.portal import text
 
 pytestmark = pytest.mark.django_db
@@ -88,7 +88,7 @@ def test_hub_enrols_a_member_with_a_birthday(api, brand):
 
 def test_import_sets_birthdays_of_new_members_only(brand, owner, customer):
     content = f"email,birthday\nnew@example.org,1990-05-01\n{customer.email},06-01\n"
-    assert imported(owner, "loyalty.userpoints", brand, content).status_code == 302
+    assert import_file(owner, "loyalty.userpoints", brand, content).status_code == 302
 
     assert str(Birthday.objects.get(user__email="new@example.org")) == "05-01"
     assert not Birthday.objects.filter(user=customer).exists()
@@ -102,7 +102,7 @@ def test_import_with_an_invalid_birthday_is_rejected(brand, owner):
 
 def test_birthday_and_referral_code_are_exported_and_erased(brand, customer):
     referrals.programme(brand)
-    friend, _referral = referrals.referred(customer, brand)
+    friend, _referral = referrals.referred_friend(customer, brand)
     birthdays.change(customer.pk, brand.pk, text="12-31", at=timezone.now())
     data = "".join(personal_data.parts(user_id=customer.pk, brand_id=brand.pk))
 
@@ -118,7 +118,7 @@ def test_birthday_and_referral_code_are_exported_and_erased(brand, customer):
 
 def test_referral_is_rejected_after_erasure_of_the_referrer(brand, customer):
     referrals.programme(brand)
-    friend, referral = referrals.referred(customer, brand)
+    friend, referral = referrals.referred_friend(customer, brand)
     erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now(), ""))
     referrals.scan(friend, brand)
     referrals.settle()

@@ -18,9 +18,9 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.webhooks import WebhookEndpoint
 from loyalty.wallets import passes
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import run_concurrently
 from tests.support.fakes import wallets
-from tests.support.imports import counts, imported, preview, problem
+from tests.support.imports import counts, import_file, preview, problem
 
 LABEL = "loyalty.userpoints"
 HEADER = "email,first_name,last_name,external_id,phone,language,wants_notifications,opening_balance\n"
@@ -42,35 +42,35 @@ def confirming_brand(brand):
     return brand
 
 
-def test_opening_balance_waits_for_a_confirmed_address(confirming_brand, owner, deliver):
-    imported(owner, LABEL, confirming_brand, HEADER + ADA)
+def test_opening_balance_waits_for_a_confirmed_address(confirming_brand, owner, deliver_events):
+    import_file(owner, LABEL, confirming_brand, HEADER + ADA)
     user = User.objects.get(email="ada@example.com")
     assert balances(confirming_brand) == {"ada@example.com": 0}
     assert OpeningBalance.objects.get().points == 120
     assert counts(preview(owner, LABEL, confirming_brand, HEADER + ADA)) == {"Unchanged": 1}
 
     confirmations.verify_address(user=user, at=timezone.now())
-    deliver()
+    deliver_events()
 
     assert balances(confirming_brand) == {"ada@example.com": 120}
     assert not OpeningBalance.objects.exists()
     assert factories.account(user, confirming_brand).current_level == "Silver"
     confirmations.release_points(user_id=user.pk)
-    deliver()
+    deliver_events()
     assert counts(preview(owner, LABEL, confirming_brand, HEADER + ADA)) == {"Unchanged": 1}
     assert balances(confirming_brand) == {"ada@example.com": 120}
 
 
-def test_balance_of_address_confirmed_at_another_brand_waits_for_a_login(confirming_brand, owner, deliver):
+def test_balance_of_address_confirmed_at_another_brand_waits_for_a_login(confirming_brand, owner, deliver_events):
     elsewhere = factories.brand()
     customer = factories.customer(
         elsewhere, email="ada@example.com", password=factories.PASSWORD, email_verified_at=timezone.now()
     )
-    imported(owner, LABEL, confirming_brand, HEADER + ADA)
+    import_file(owner, LABEL, confirming_brand, HEADER + ADA)
     assert balances(confirming_brand) == {"ada@example.com": 0}
 
     sessions.log_in(user=customer, brand=confirming_brand, channel="app", at=timezone.now())
-    deliver()
+    deliver_events()
 
     assert balances(confirming_brand)["ada@example.com"] == 120
 
@@ -78,13 +78,13 @@ def test_balance_of_address_confirmed_at_another_brand_waits_for_a_login(confirm
 def test_member_with_a_confirmed_address_gets_the_balance_immediately(confirming_brand, owner):
     factories.customer(confirming_brand, email="ada@example.com", email_verified_at=timezone.now())
 
-    imported(owner, LABEL, confirming_brand, HEADER + ADA)
+    import_file(owner, LABEL, confirming_brand, HEADER + ADA)
 
     assert balances(confirming_brand) == {"ada@example.com": 120}
 
 
 def test_waiting_balance_is_released_when_confirmation_is_no_longer_required(confirming_brand, owner):
-    imported(owner, LABEL, confirming_brand, HEADER + ADA)
+    import_file(owner, LABEL, confirming_brand, HEADER + ADA)
     assert opening_balances.release_where_not_needed(at=timezone.now()) == 0
     confirming_brand.requires_confirmed_email = False
     confirming_brand.save()
@@ -153,7 +153,7 @@ def test_import_is_published_to_subscribed_webhooks(brand, owner):
         brand=brand, url="https://crm.example.net/", types=["member.enrolled", "points.earned", "level.reached"]
     )
 
-    imported(owner, LABEL, brand, HEADER + ADA + BOB)
+    import_file(owner, LABEL, brand, HEADER + ADA + BOB)
 
     event_types = [
         event.detail["payload"]["type"] for event in Event.objects.filter(brand=brand, detail_type="announce")
@@ -167,7 +167,7 @@ def test_import_updates_an_existing_pass(brand, owner):
     wallets.apple(brand)
     passes.issue(account=factories.account(customer, brand), platform="apple", at=timezone.now())
 
-    imported(owner, LABEL, brand, HEADER + ADA + BOB)
+    import_file(owner, LABEL, brand, HEADER + ADA + BOB)
 
     [event] = Event.objects.filter(brand=brand, detail_type="balance-changed")
     assert event.detail["payload"]["points"] == 120
@@ -197,7 +197,7 @@ def test_import_that_fails_in_a_later_portion_writes_nothing(brand, owner, monke
 
     monkeypatch.setattr(member_imports, "_write_portion", write_until_the_second_portion)
 
-    answer = imported(owner, LABEL, brand, HEADER + ADA + BOB)
+    answer = import_file(owner, LABEL, brand, HEADER + ADA + BOB)
 
     assert portions == [["ada@example.com"], ["bob@example.com"]]
     assert (answer.status_code, problem(answer)) == (400, "This member was enrolled concurrently.")
@@ -218,7 +218,7 @@ def test_concurrent_imports_of_one_file_take_effect_once(transactional_db):
             context = AuditContext(operator, timezone.now())
             member_imports.write(brand=brand, rows=rows, source="", audit_context=context)
 
-    outcomes = at_once(import_rows, range(4))
+    outcomes = run_concurrently(import_rows, range(4))
 
     assert sorted(type(each).__name__ for each in outcomes) == ["Invalid", "Invalid", "Invalid", "NoneType"]
     assert set(balances(brand).values()) == {5}

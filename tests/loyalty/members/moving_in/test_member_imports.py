@@ -11,7 +11,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.notifications import NotificationPreference, Topic
 from loyalty.notifications import preferences
 from tests.support import factories
-from tests.support.imports import confirm, counts, faults, imported, preview, problem, ticket_of, upload
+from tests.support.imports import confirm, counts, import_file, line_errors, preview, problem, ticket_of, upload
 from tests.support.portal import address, browser, staff, text
 
 LABEL = "loyalty.userpoints"
@@ -25,7 +25,7 @@ def balances(brand):
 
 
 def test_import_creates_members_with_names_preferences_and_points(brand, owner):
-    assert imported(owner, LABEL, brand, HEADER + ADA + BOB).status_code == 302
+    assert import_file(owner, LABEL, brand, HEADER + ADA + BOB).status_code == 302
 
     ada = UserPoints.objects.get(brand=brand, user__email="ada@example.com")
     assert (ada.names, ada.external_id, ada.current_level) == (("Ada", "Lovelace"), "CRM-1", "Silver")
@@ -48,14 +48,14 @@ def test_import_creates_members_with_names_preferences_and_points(brand, owner):
 
 
 def test_import_without_webhooks_publishes_no_event(brand, owner):
-    imported(owner, LABEL, brand, HEADER + ADA + BOB)
+    import_file(owner, LABEL, brand, HEADER + ADA + BOB)
 
     assert not Event.objects.filter(brand=brand).exists()
 
 
 def test_importing_the_same_file_again_changes_nothing(brand, owner):
     content = HEADER + ADA + BOB
-    imported(owner, LABEL, brand, content)
+    import_file(owner, LABEL, brand, content)
     before = list(UserPoints.objects.order_by("pk").values())
 
     page = preview(owner, LABEL, brand, content)
@@ -69,14 +69,14 @@ def test_importing_the_same_file_again_changes_nothing(brand, owner):
 
 def test_member_gets_one_opening_balance_per_source(brand, owner):
     header = "email,opening_balance,opening_source\n"
-    imported(owner, LABEL, brand, header + "ada@example.com,10,old-shop\n")
+    import_file(owner, LABEL, brand, header + "ada@example.com,10,old-shop\n")
 
     page = preview(owner, LABEL, brand, header + "ada@example.com,11,old-shop\n")
-    assert "already has an opening balance of 10.00" in faults(page)[2]
-    imported(owner, LABEL, brand, header + "ada@example.com,11,partner\n")
+    assert "already has an opening balance of 10.00" in line_errors(page)[2]
+    import_file(owner, LABEL, brand, header + "ada@example.com,11,partner\n")
     assert balances(brand) == {"ada@example.com": 21}
     page = preview(owner, LABEL, brand, header + "x@example.com,1,a\ny@example.com,1,b\nz@example.com,1,Ä\n")
-    assert set(faults(page)) == {3, 4}
+    assert set(line_errors(page)) == {3, 4}
 
 
 def test_import_preserves_names_and_preferences_of_existing_members(brand, owner):
@@ -99,7 +99,7 @@ def test_import_preserves_names_and_preferences_of_existing_members(brand, owner
 def test_import_preserves_names_of_registered_customers(brand, owner):
     customer = factories.customer(brand, email="ada@example.com", first_name="Augusta", enrolled=False)
 
-    imported(owner, LABEL, brand, HEADER + ADA)
+    import_file(owner, LABEL, brand, HEADER + ADA)
 
     assert factories.account(customer, brand).first_name is None
 
@@ -108,7 +108,7 @@ def test_import_never_lowers_a_level(brand, owner):
     customer = factories.customer(brand, email="ada@example.com")
     UserPoints.objects.update(current_level="Silver")
 
-    imported(owner, LABEL, brand, "email,opening_balance\nada@example.com,1\n")
+    import_file(owner, LABEL, brand, "email,opening_balance\nada@example.com,1\n")
 
     assert factories.account(customer, brand).current_level == "Silver"
 
@@ -142,8 +142,8 @@ def test_import_never_lowers_a_level(brand, owner):
 def test_invalid_cell_is_reported_with_its_column_and_nothing_is_written(brand, owner, row, column):
     page = preview(owner, LABEL, brand, HEADER + ADA + row + "\n")
 
-    assert set(faults(page)) == {3}
-    assert faults(page)[3].startswith(f"{column}: ")
+    assert set(line_errors(page)) == {3}
+    assert line_errors(page)[3].startswith(f"{column}: ")
     assert confirm(owner, LABEL, ticket_of(page)).status_code == 400
     assert not UserPoints.objects.filter(brand=brand).exists()
 
@@ -162,7 +162,7 @@ def test_duplicate_members_and_external_ids_are_reported_by_line(brand, owner):
     UserPoints.objects.update(external_id="9")
     rows = "a@example.com,1\nA@Example.com,2\nb@example.com,7\nc@example.com,7\nd@example.com,9\nold@example.com,8\n"
 
-    problems = faults(preview(owner, LABEL, brand, "email,external_id\n" + rows))
+    problems = line_errors(preview(owner, LABEL, brand, "email,external_id\n" + rows))
 
     assert problems == {
         2: "email: Lines 2, 3 are for the same row.",
@@ -175,7 +175,7 @@ def test_duplicate_members_and_external_ids_are_reported_by_line(brand, owner):
 
 
 def test_escaped_formula_is_imported_as_plain_text(brand, owner):
-    imported(owner, LABEL, brand, "email,first_name\na@example.com,'=1+1\n")
+    import_file(owner, LABEL, brand, "email,first_name\na@example.com,'=1+1\n")
 
     assert UserPoints.objects.get(brand=brand).names == ("=1+1", "")
 
@@ -184,7 +184,7 @@ def test_import_rejects_a_blocked_member(brand, owner):
     factories.customer(brand, email="ada@example.com")
     UserPoints.objects.update(status="blocked")
 
-    assert "is blocked" in faults(preview(owner, LABEL, brand, HEADER + ADA))[2]
+    assert "is blocked" in line_errors(preview(owner, LABEL, brand, HEADER + ADA))[2]
 
 
 # --- Other brands
@@ -221,7 +221,7 @@ def test_user_pages_hide_dates_from_other_brands(brand, owner):
     at = timezone.now().replace(year=2011)
     factories.customer(factories.brand(), email="ada@example.com", date_joined=at, email_verified_at=at)
     own_customer = factories.customer(brand, email="own@example.com", date_joined=at)
-    imported(owner, LABEL, brand, "email\nada@example.com\n")
+    import_file(owner, LABEL, brand, "email\nada@example.com\n")
 
     list_page = text(browser(owner).get(address("brands.user") + "?q=ada"))
     user_page = text(browser(owner).get(address("brands.user", "change", User.objects.get(email="ada@example.com").pk)))
@@ -236,7 +236,7 @@ def test_import_does_not_change_members_of_another_brand(brand, owner):
     foreign_customer = factories.customer(other_brand, email="x@example.com")
     UserPoints.objects.filter(user=foreign_customer).update(external_id="7")
 
-    imported(owner, LABEL, brand, "email,external_id\nx@example.com,8\ny@example.com,7\n")
+    import_file(owner, LABEL, brand, "email,external_id\nx@example.com,8\ny@example.com,7\n")
 
     assert factories.account(foreign_customer, other_brand).external_id == "7"
     assert set(balances(brand)) == {"x@example.com", "y@example.com"}
@@ -264,21 +264,21 @@ def test_only_owners_and_managers_import_members(brand, role, status):
 def test_opening_balances_are_limited_like_manual_adjustments(brand, owner):
     brand.max_points_per_scan = 1
     brand.save(update_fields=["max_points_per_scan"])
-    imported(owner, LABEL, brand, "email,opening_balance\na@example.com,60\n")
+    import_file(owner, LABEL, brand, "email,opening_balance\na@example.com,60\n")
 
     page = preview(owner, LABEL, brand, "email,opening_balance\nb@example.com,40.5\n")
-    assert "40 of 100 points are left" in faults(page)[2]
-    assert imported(owner, LABEL, brand, "email,opening_balance\nb@example.com,40\n").status_code == 302
+    assert "40 of 100 points are left" in line_errors(page)[2]
+    assert import_file(owner, LABEL, brand, "email,opening_balance\nb@example.com,40\n").status_code == 302
     page = preview(owner, LABEL, brand, "email,opening_balance\nc@example.com,1\n")
-    assert "0 of 100 points are left" in faults(page)[2]
+    assert "0 of 100 points are left" in line_errors(page)[2]
     operator = factories.user(is_staff=True, is_superuser=True)
-    assert imported(operator, LABEL, brand, "email,opening_balance\nc@example.com,1000\n").status_code == 302
+    assert import_file(operator, LABEL, brand, "email,opening_balance\nc@example.com,1000\n").status_code == 302
 
 
 def test_waiting_balances_count_towards_the_limit(brand, owner):
     brand.max_points_per_scan = 1
     brand.requires_confirmed_email = True
     brand.save()
-    imported(owner, LABEL, brand, "email,opening_balance\na@example.com,99\n")
+    import_file(owner, LABEL, brand, "email,opening_balance\na@example.com,99\n")
 
-    assert "1 of 100" in faults(preview(owner, LABEL, brand, "email,opening_balance\nb@example.com,2\n"))[2]
+    assert "1 of 100" in line_errors(preview(owner, LABEL, brand, "email,opening_balance\nb@example.com,2\n"))[2]

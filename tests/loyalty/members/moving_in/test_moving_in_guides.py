@@ -12,7 +12,7 @@ from django.conf import settings
 from loyalty.admin.members.resource import MemberResource
 from loyalty.models.accounts import UserPoints
 from tests.support import factories
-from tests.support.imports import confirm, counts, faults, preview, problem, ticket_of
+from tests.support.imports import confirm, counts, line_errors, preview, problem, ticket_of
 from tests.support.portal import staff
 
 pytestmark = pytest.mark.usefixtures("media")
@@ -59,7 +59,7 @@ def test_sample_is_imported_as_its_guide_describes(db, guide):
     owner = staff(brand)
 
     page = preview(owner, LABEL, brand, sample_with_renamed_columns(guide))
-    assert faults(page) == {}
+    assert line_errors(page) == {}
     assert counts(page) == {"New": 2}
     answer = confirm(owner, LABEL, ticket_of(page))
     assert answer.status_code == 302, problem(answer)

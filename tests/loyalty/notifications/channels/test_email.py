@@ -50,7 +50,7 @@ def test_values_are_escaped_in_html(brand, customer, own, box, notify, work):
 
 
 def test_bounced_address_is_suppressed(brand, customer, own, box, notify, work):
-    box.refusals[customer.email] = "550 5.1.1 no such user"
+    box.rejections[customer.email] = "550 5.1.1 no such user"
     notify(customer)
     work()
     notify(customer)
@@ -64,10 +64,10 @@ def test_bounced_address_is_suppressed(brand, customer, own, box, notify, work):
 
 
 def test_released_address_gets_mail_again(brand, customer, own, box, notify, work):
-    box.refusals[customer.email] = "550 no"
+    box.rejections[customer.email] = "550 no"
     notify(customer)
     work()
-    box.refusals.clear()
+    box.rejections.clear()
 
     suppression.let_try_again(address=SuppressedAddress.objects.get())
     notify(customer)
@@ -91,7 +91,7 @@ def test_mail_to_an_unsendable_address_fails_permanently(brand, customer, own, b
 
 @pytest.mark.parametrize("rejection", ["550 5.7.1 looks like spam", "552 5.2.2 mailbox full", "554 5.4.4 no route"])
 def test_rejection_for_another_cause_does_not_suppress_the_address(brand, customer, own, box, notify, work, rejection):
-    box.refusals[customer.email] = rejection
+    box.rejections[customer.email] = rejection
     notify(customer)
 
     work()

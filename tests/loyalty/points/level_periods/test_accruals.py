@@ -48,7 +48,7 @@ def test_accrual_that_reaches_a_level_sets_its_end_and_history(programme):
     event = shop.buy(programme.brand, member.user, subtotal="120.00")
 
     assert (event.outcome["level_updated"], event.outcome["current_level"]) == (True, "Silver")
-    member = shop.held_by(programme.brand, member.user)
+    member = shop.checked_account(programme.brand, member.user)
     rule = rule_of(programme.brand)
     assert (member.current_level, member.level_until) == ("Silver", rule.until(rule.today(timezone.now())))
     level_change = LevelChange.objects.get(user_point=member)
@@ -64,7 +64,7 @@ def test_level_counts_only_points_of_the_current_period(programme):
 
     assert (event.outcome["current_level"], event.outcome["next_level_threshold"]) == ("Bronze", 100)
     assert level_of(member) == ("Bronze", 20)
-    shop.held_by(programme.brand, member.user)
+    shop.checked_account(programme.brand, member.user)
 
 
 def test_accrual_before_the_job_lowers_an_ended_level_first(programme):
@@ -79,7 +79,7 @@ def test_accrual_before_the_job_lowers_an_ended_level_first(programme):
         ("Gold", "Bronze", "lowered"),
         ("Bronze", "Silver", "reached"),
     ]
-    shop.held_by(programme.brand, member.user)
+    shop.checked_account(programme.brand, member.user)
 
 
 def test_first_accrual_of_a_new_member_starts_the_period(programme):
@@ -87,7 +87,7 @@ def test_first_accrual_of_a_new_member_starts_the_period(programme):
 
     shop.buy(programme.brand, customer, subtotal="20.00")
 
-    member = shop.held_by(programme.brand, customer)
+    member = shop.checked_account(programme.brand, customer)
     assert (member.period_points, member.period_from) == (20, start_of_period(programme.brand).date())
     assert member.level_due_at > timezone.now()
 
@@ -99,7 +99,7 @@ def test_accrual_with_lifetime_levels_stores_no_period_and_no_history(new_progra
 
     shop.buy(programme.brand, member.user, subtotal="120.00")
 
-    member = shop.held_by(programme.brand, member.user)
+    member = shop.checked_account(programme.brand, member.user)
     assert (member.current_level, member.level_until, member.period_from) == ("Silver", None, None)
     assert not LevelChange.objects.exists()
 
@@ -126,10 +126,10 @@ def test_return_deducts_its_points_from_the_period_of_the_order(programme):
     shop.buy(programme.brand, member.user, "A-1", subtotal="60.00")
     shop.buy(programme.brand, member.user, "A-2", subtotal="20.00")
 
-    shop.give_back(programme.brand, member.user, "A-1", return_id="R-1", amount="50.00")
+    shop.return_order(programme.brand, member.user, "A-1", return_id="R-1", amount="50.00")
 
     assert level_of(member) == ("Bronze", 30)
-    shop.held_by(programme.brand, member.user)
+    shop.checked_account(programme.brand, member.user)
 
 
 def test_return_of_an_order_of_an_earlier_period_leaves_the_current_one(programme):
@@ -138,11 +138,11 @@ def test_return_of_an_order_of_an_earlier_period_leaves_the_current_one(programm
     shop.buy(programme.brand, member.user, "A-2", subtotal="20.00")
     assert level_of(member) == ("Bronze", 20)
 
-    shop.give_back(programme.brand, member.user, "A-1")
+    shop.return_order(programme.brand, member.user, "A-1")
 
     assert level_of(member) == ("Bronze", 20)
     assert member.lifetime == 20
-    shop.held_by(programme.brand, member.user)
+    shop.checked_account(programme.brand, member.user)
 
 
 def test_return_lowers_the_level_that_its_order_reached(returns_lower):
@@ -151,12 +151,12 @@ def test_return_lowers_the_level_that_its_order_reached(returns_lower):
     shop.buy(programme.brand, member.user, "A-1", subtotal="120.00")
     assert level_of(member)[0] == "Silver"
 
-    shop.give_back(programme.brand, member.user, "A-1")
+    shop.return_order(programme.brand, member.user, "A-1")
 
     assert level_of(member) == ("Bronze", 0)
     assert programme.history(member)[-1] == ("Silver", "Bronze", "returned")
     assert member.level_until is None
-    shop.held_by(programme.brand, member.user)
+    shop.checked_account(programme.brand, member.user)
 
 
 def test_return_lowers_a_level_reached_by_an_order_of_the_previous_period(returns_lower):
@@ -166,7 +166,7 @@ def test_return_lowers_a_level_reached_by_an_order_of_the_previous_period(return
     shop.buy(programme.brand, member.user, "A-2", subtotal="20.00")
     assert level_of(member) == ("Silver", 20)
 
-    shop.give_back(programme.brand, member.user, "A-1", return_id="R-1", amount="30.00")
+    shop.return_order(programme.brand, member.user, "A-1", return_id="R-1", amount="30.00")
 
     assert level_of(member) == ("Bronze", 20)
 
@@ -180,20 +180,20 @@ def test_return_leaves_a_level_reached_before_periods_were_switched_on(new_progr
     run.catch_up(at=timezone.now())
     shop.buy(programme.brand, member.user, "A-1", subtotal="20.00")
 
-    shop.give_back(programme.brand, member.user, "A-1")
+    shop.return_order(programme.brand, member.user, "A-1")
 
     assert level_of(member) == ("Gold", 0)
-    shop.held_by(programme.brand, member.user)
+    shop.checked_account(programme.brand, member.user)
 
 
 def test_return_leaves_the_level_unless_the_brand_recomputes_levels(programme):
     member = programme.member()
     shop.buy(programme.brand, member.user, "A-1", subtotal="120.00")
 
-    shop.give_back(programme.brand, member.user, "A-1")
+    shop.return_order(programme.brand, member.user, "A-1")
 
     assert level_of(member) == ("Silver", 0)
-    shop.held_by(programme.brand, member.user)
+    shop.checked_account(programme.brand, member.user)
 
 
 # --- Transfers and opening balances ----------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ def test_received_points_count_for_no_level_period(programme):
 
     assert level_of(receiver) == ("Bronze", 1)
     assert level_of(sender) == ("Silver", 120)
-    shop.held_by(programme.brand, receiver.user)
+    shop.checked_account(programme.brand, receiver.user)
 
 
 def test_opening_balances_count_in_the_period_of_their_credit(programme):
@@ -232,4 +232,4 @@ def test_opening_balances_count_in_the_period_of_their_credit(programme):
 
     assert level_of(member) == ("Silver", 100)
     assert programme.history(member) == [("Bronze", "Silver", "reached")]
-    shop.held_by(programme.brand, member.user)
+    shop.checked_account(programme.brand, member.user)

@@ -151,7 +151,7 @@ def test_customer_can_read_the_level_end_and_the_benefits_of_all_levels(new_prog
     reached = timezone.now() - timedelta(days=40)
     programme.earn(member, 120, reached)
     programme.earn(member, 30, timezone.now())
-    body = api.as_customer(member.user, of=programme.brand).get("customer/loyalty/points").json()["data"]
+    body = api.as_customer(member.user, brand=programme.brand).get("customer/loyalty/points").json()["data"]
 
     until = member.level_until
     assert body["level_end"] == {

@@ -17,8 +17,8 @@ from loyalty.points.level_periods import run, settle
 from tests.loyalty.points.level_periods.conftest import Programme
 from tests.loyalty.points.level_periods.test_accruals import start_of_period
 from tests.support import factories
-from tests.support.concurrency import at_once, while_uncommitted
-from tests.support.statements import altered
+from tests.support.concurrency import run_concurrently, run_during_transaction
+from tests.support.statements import with_replacements
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -49,7 +49,9 @@ def test_accruals_concurrent_with_lowered_levels_count_all_points(programme):
     for member in members:
         scan(programme, member)
 
-    at_once(lambda job: job(), [lambda: run.catch_up(at=timezone.now()), worker.drain, worker.drain], threads=3)
+    run_concurrently(
+        lambda job: job(), [lambda: run.catch_up(at=timezone.now()), worker.drain, worker.drain], threads=3
+    )
     worker.drain()
 
     for member in members:
@@ -73,7 +75,7 @@ def lower_level_during_accrual(programme, monkeypatch):
     def lower_level_then_write(accruals):
         monkeypatch.setattr(write, "write", original_write)
         type(member).objects.filter(pk=member.pk).update(level_due_at=timezone.now())
-        at_once(lambda _: run.catch_up(at=timezone.now()), [0])
+        run_concurrently(lambda _: run.catch_up(at=timezone.now()), [0])
         return original_write(accruals)
 
     monkeypatch.setattr(write, "write", lower_level_then_write)
@@ -91,7 +93,7 @@ def test_accrual_is_decided_again_if_the_level_is_lowered_during_it(programme, m
 
 
 def test_control_without_the_version_the_accrual_restores_the_old_level(programme, monkeypatch):
-    unguarded = altered(write.statement_with(Parts()), ("AND a.xmin = ANY (ARRAY[i.version::xid])", ""))
+    unguarded = with_replacements(write.statement_with(Parts()), ("AND a.xmin = ANY (ARRAY[i.version::xid])", ""))
     monkeypatch.setattr(write, "statement_with", lambda _parts: unguarded)
 
     member = lower_level_during_accrual(programme, monkeypatch)
@@ -105,7 +107,7 @@ def test_concurrent_jobs_lower_each_level_once_and_notify_once(programme, settin
     settings.LEVELS_CHUNK = 2
     members = [member_with_ending_level(programme) for _ in range(9)]
 
-    at_once(lambda _: run.catch_up(at=timezone.now()), range(4))
+    run_concurrently(lambda _: run.catch_up(at=timezone.now()), range(4))
     run.catch_up(at=timezone.now())
 
     assert LevelChange.objects.filter(reason="lowered").count() == len(members)
@@ -136,7 +138,7 @@ def fail(*_arguments, **_keywords):
 def test_adjustment_waits_for_a_level_change_and_counts_after_it(programme):
     member = member_with_ending_level(programme)
 
-    while_uncommitted(
+    run_during_transaction(
         lambda: run.settle(brand=programme.brand, accounts=[member.pk], at=timezone.now()),
         lambda: programme.earn(member, 10, timezone.now()),
     )

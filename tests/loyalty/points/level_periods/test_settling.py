@@ -251,7 +251,7 @@ def test_run_ends_after_a_step_when_its_time_is_over_and_the_next_settles_all(ne
     assert [level_of(member)[0] for member in members] == ["Bronze"] * 4
 
 
-def test_brands_take_turns_by_the_chunk(new_programme, settings, monkeypatch):
+def test_brands_alternate_by_chunk(new_programme, settings, monkeypatch):
     settings.LEVELS_CHUNK = 1
     programmes = [new_programme(), new_programme()]
     for programme in programmes:

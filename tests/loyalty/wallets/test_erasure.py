@@ -9,6 +9,7 @@ from events import publishing
 from loyalty.members import erasure
 from loyalty.models.wallets import Platform, WalletDevice, WalletPass
 from loyalty.wallets import passes
+from loyalty.wallets.google import api as google_api
 from tests.support.fakes import wallets
 
 
@@ -33,6 +34,32 @@ def test_object_at_google_expires_without_the_customers_name(brand, customer, ac
 
     assert [card["state"] for card in google.objects()] == ["EXPIRED"]
     assert "Wilhelmina" not in json.dumps(google.objects())
+
+
+def test_pass_remains_removed_if_its_person_is_erased_during_an_update(
+    brand, account, google, deliver_wallets, monkeypatch
+):
+    """The erasure drops the update's event, so the update's result is rolled back."""
+    wallets.google(brand)
+    google.saved = True
+    passes.issue(account=account, platform=Platform.GOOGLE, at=timezone.now())
+    passes.refresh_all(brand_id=brand.pk, at=timezone.now())
+    call = google_api.call
+
+    def erase_during_call(method, path, content, keys):
+        answer = call(method, path, content, keys)
+        if path == "loyaltyObject":
+            erase(account)
+        return answer
+
+    monkeypatch.setattr(google_api, "call", erase_during_call)
+    deliver_wallets()
+    WalletPass.objects.update(busy_until=timezone.now())  # the lease of the dropped update has ended
+    deliver_wallets()
+
+    assert WalletPass.objects.get().state == WalletPass.State.REMOVED
+    assert passes.refresh_all(brand_id=brand.pk, at=timezone.now()) == 0
+    assert [card["state"] for card in google.objects()] == ["EXPIRED"]
 
 
 def test_apple_device_loses_access_to_the_pass(api, apple_pass, account):

@@ -50,7 +50,7 @@ def html_of(response):
 
 
 def test_preview_counts_levels_that_would_be_lowered_and_saves_nothing(programme, send_form):
-    last_year = timezone.now().replace(year=timezone.now().year - 1, month=6)
+    last_year = timezone.now().replace(year=timezone.now().year - 1, month=6, day=15)
     loyal_member, lapsing_member = programme.member(), programme.member()
     programme.earn(loyal_member, 150, last_year)
     programme.earn(lapsing_member, 90, last_year)

@@ -58,7 +58,8 @@ class LevelEndOutput(Output):
     )
     missing = PointsField(
         allow_null=True,
-        help_text="Points to earn to renew the level; 0 if it is already renewed, null before these points count.",
+        help_text="Points to earn to renew the level; 0 if it is already renewed, null before these points count and "
+        "for a level that the brand has deleted.",
     )
 
 

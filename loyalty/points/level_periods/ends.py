@@ -16,21 +16,16 @@ ZERO = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class LevelEnd:
-    """A member's level at a brand with level periods. `points` count now.
-
-    They were earned from `first` to `last`, or in the last `months` months if `last` is None. `level_until` is the last
-    day of the level, None for the lowest; `grace_until` is the last day for earning the `missing` points. `missing` is
-    None before the time whose points renew the level, and 0 once it is renewed.
-    """
+    """A member's level at a brand with level periods."""
 
     kind: str
     months: int
-    points: Decimal
-    first: date
-    last: date | None
-    level_until: date | None = None
-    grace_until: date | None = None
-    missing: Decimal | None = None
+    points: Decimal  # that count now
+    first: date  # the first day whose points count
+    last: date | None  # the last day of a calendar period; None for rolling periods
+    level_until: date | None = None  # the last day of the level; None for a level that does not end
+    grace_until: date | None = None  # the last day for earning the missing points
+    missing: Decimal | None = None  # to renew it: None before their time and for a deleted level, 0 once renewed
 
 
 def level_end(*, brand: Brand, account: UserPoints, ladder: Sequence[Level], at: datetime) -> LevelEnd | None:
@@ -43,10 +38,10 @@ def level_end(*, brand: Brand, account: UserPoints, ladder: Sequence[Level], at:
     period = (rule.kind, rule.months, account.period_points, first, rule.period_end(first))
     own = level_named(levels=ladder, name=account.current_level)
     until = account.level_until
-    if until is None or own is None:
+    if until is None:
         return LevelEnd(*period)
     begins = rule.basis_from(until)
-    if day < begins:
+    if own is None or day < begins:
         return LevelEnd(*period, until, rule.falls_on(until) - DAY)
     earned = member_levels.points_between(rule, [(account.pk, begins, rule.falls_on(until))], at)[account.pk].points
     missing = max(ZERO, own.threshold - earned)

@@ -139,6 +139,26 @@ def test_member_page_shows_the_missing_points_and_level_history(new_programme):
     assert "Bronze" in html_of(client.get(address("loyalty.levelchange")))
 
 
+def test_member_of_a_deleted_level_sees_its_end(new_programme, api):
+    programme = new_programme(level_period="rolling", level_period_months=12, level_grace_days=5)
+    member = programme.member()
+    programme.earn(member, 120, timezone.now() - timedelta(days=40))
+    BrandLevel.objects.filter(brand=programme.brand, name="Silver").delete()
+    staff_client = browser(staff(programme.brand, role="support"))
+
+    html = html_of(staff_client.get(address("loyalty.userpoints", "change", member.pk)))
+    body = api.as_customer(member.user, of=programme.brand).get("customer/loyalty/points").json()["data"]
+
+    assert "Permanently" not in html
+    until = member.level_until
+    shown = {name: body["level_end"][name] for name in ("level_until", "grace_until", "missing")}
+    assert shown == {
+        "level_until": until.isoformat(),
+        "grace_until": (until + timedelta(days=5)).isoformat(),
+        "missing": None,
+    }
+
+
 # --- The API ---------------------------------------------------------------------------------------------------------
 
 

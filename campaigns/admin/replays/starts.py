@@ -14,13 +14,13 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from brands.identity import roles
 from brands.identity.roles import CHANGE
 from brands.models.tenants import Brand
-from campaigns.admin.brand_links import brand_links, brands_within, chosen_brand
 from campaigns.admin.replays.forms import CampaignChoice, DraftForm, LevelsDraft, RuleChoice
 from campaigns.models.replays import Replay
 from campaigns.replay import jobs
 from portal.base.confirmation import ConfirmedAction
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
+from portal.shell.brand_links import brand_links, brands_within, chosen_brand
 from portal.unfold import action
 
 Kind = Replay.Kind

@@ -19,7 +19,6 @@ from brands.audit_log import AuditedChange
 from brands.identity import roles
 from brands.identity.roles import ADD
 from brands.models.tenants import Brand
-from campaigns.admin.brand_links import brand_links, brands_within, chosen_brand
 from campaigns.admin.campaign_form import problems_of
 from campaigns.admin.campaign_page.acts import CampaignActs, page_address, plan_address
 from campaigns.admin.campaign_page.replay_summary import replay_context
@@ -31,6 +30,7 @@ from campaigns.progress import lifecycle
 from core.errors import DomainError
 from loyalty.models.rewards import Reward
 from portal.base.audit_mixin import audit_context
+from portal.shell.brand_links import brand_links, brands_within, chosen_brand
 
 RULE, REWARD = "campaigns.earningrule", "loyalty.reward"
 TWICE = timedelta(minutes=2)  # the same name again within this time is a double click

@@ -32,7 +32,7 @@ def chosen_brand(brands: QuerySet[Brand], brand_id: str) -> Brand:
 
 
 def brand_links(brands: QuerySet[Brand], chosen: Brand, address_of: Callable[[Brand], str]) -> list[dict[str, Any]]:
-    """Links for campaign/brands.html; none for users who work for one brand."""
+    """Links for admin/portal/brands.html; none for users who work for one brand."""
     rows = list(brands[:MAX_LINKS])
     if len(rows) < 2:
         return []

@@ -1,6 +1,6 @@
 """The form for whether and when a brand's levels end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -11,18 +11,18 @@ from django.utils.translation import gettext_lazy
 from brands.models.tenants import Brand
 from loyalty.points.level_periods.rules import LIFETIME, ROLLING, LevelRule, rule_from
 from portal.base.confirmation import reason_field
-from portal.unfold import NumberWidget, RadioWidget, SelectWidget
+from portal.unfold import NumberWidget, RadioWidget
 
-FIELDS = ("level_period", "level_period_months", "level_grace_days", "level_warning_days")
+RULE_FIELDS = ("level_period", "level_period_months", "level_grace_days", "level_warning_days")
 # The shortest length of each kind of period, and of one month of a rolling period.
 MIN_DAYS = {"year": 365, "half_year": 181, "quarter": 90}
 MIN_DAYS_OF_MONTH = 28
 
 
 class LevelPeriodForm(forms.Form):
-    """`chosen` is the brand. Saving requires a reason; a preview does not."""
+    """The rule of one brand. Saving requires a reason; a preview does not."""
 
-    brand = forms.TypedChoiceField(label=gettext_lazy("Brand"), coerce=int)
+    brand = forms.CharField(widget=forms.HiddenInput)  # the page reads it
     level_period = forms.ChoiceField(
         label=gettext_lazy("How long members keep a level"),
         choices=Brand.LevelPeriod.choices,
@@ -59,14 +59,10 @@ class LevelPeriodForm(forms.Form):
     )
     reason = reason_field(gettext_lazy("Shown to staff in the audit log."))
 
-    def __init__(self, data: QueryDict | None, *, brands: Sequence[Brand], chosen: Brand, saves: bool) -> None:
-        initial = {"brand": chosen.pk, **{name: getattr(chosen, name) for name in FIELDS}}
-        super().__init__(data, initial=initial)
-        self.brands = {brand.pk: brand for brand in brands}
-        field: Any = self.fields["brand"]
-        field.choices = [(brand.pk, brand.name) for brand in brands]
-        field.widget = SelectWidget(choices=field.choices) if len(brands) > 1 else forms.HiddenInput()
-        self.fields["reason"].required = saves
+    def __init__(self, data: QueryDict | None, *, brand: Brand, reason_required: bool) -> None:
+        super().__init__(data, initial={"brand": brand.pk, **{name: getattr(brand, name) for name in RULE_FIELDS}})
+        self.for_brand = brand
+        self.fields["reason"].required = reason_required
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -82,13 +78,14 @@ class LevelPeriodForm(forms.Form):
 
     @property
     def values(self) -> Mapping[str, Any]:
-        return {name: self.cleaned_data[name] for name in FIELDS}
-
-    @property
-    def chosen(self) -> Brand:
-        return self.brands[self.cleaned_data["brand"]]
+        return {name: self.cleaned_data[name] for name in RULE_FIELDS}
 
     @property
     def rule(self) -> LevelRule | None:
-        kind, months, grace_days, warning_days = self.values.values()
-        return rule_from(kind, months, grace_days, warning_days, self.chosen.zone)
+        return rule_from(
+            kind=self.cleaned_data["level_period"],
+            months=self.cleaned_data["level_period_months"],
+            grace_days=self.cleaned_data["level_grace_days"],
+            warning_days=self.cleaned_data["level_warning_days"],
+            zone=self.for_brand.zone,
+        )

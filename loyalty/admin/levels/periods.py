@@ -14,12 +14,13 @@ from brands.identity.roles import CHANGE, brand_scope
 from brands.models.tenants import Brand
 from core.errors import DomainError
 from core.numbers import format_number
-from loyalty.admin.levels.period_form import FIELDS, LevelPeriodForm
+from loyalty.admin.levels.period_form import RULE_FIELDS, LevelPeriodForm
 from loyalty.points.level_periods.preview import PeriodPreview, preview
 from loyalty.points.level_periods.rules import LevelRule
 from portal.base.audit_mixin import audit_context
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.local_time import day_text
+from portal.shell.brand_links import brand_links, chosen_brand
 from portal.unfold import action
 
 BRAND = "brands.brand"
@@ -30,36 +31,36 @@ class LevelPeriods(TenantAdmin):
 
     actions_list = ("periods",)
 
-    def brands_to_change(self, request: HttpRequest) -> list[Brand]:
+    def brands_to_change(self, request: HttpRequest) -> list[int]:
         scope = brand_scope(request.user, CHANGE, BRAND)
-        allowed = [brand for brand in self.brands_seen(request) if brand.pk in scope]
-        return sorted(allowed, key=lambda brand: (brand.name, brand.pk))
+        return [brand.pk for brand in self.brands_seen(request) if brand.pk in scope]
 
     def has_periods_permission(self, request: HttpRequest) -> bool:
         return bool(self.brands_to_change(request))
 
     @action(description=gettext_lazy("When levels end"), url_path="periods", icon="event", permissions=["periods"])
     def periods(self, request: HttpRequest) -> HttpResponse:
-        brands = self.brands_to_change(request)
-        if not brands:
+        brand_ids = self.brands_to_change(request)
+        if not brand_ids:
             raise PermissionDenied
+        brands = Brand.objects.filter(pk__in=brand_ids).order_by("name", "pk")
+        brand = chosen_brand(brands, request.POST.get("brand") or request.GET.get("brand", ""))
         saves = "save" in request.POST
-        requested = request.POST.get("brand") or request.GET.get("brand")
-        chosen = next((brand for brand in brands if str(brand.pk) == requested), brands[0])
-        form = LevelPeriodForm(request.POST or None, brands=brands, chosen=chosen, saves=saves)
+        form = LevelPeriodForm(request.POST or None, brand=brand, reason_required=saves)
         sentences: list[str] = []
         result: PeriodPreview | None = None
         if request.method == "POST" and form.is_valid():
             if saves:
-                return self.save_periods(request, form)
+                return self.save_periods(request, brand, form)
             try:
-                result = preview(brand=form.chosen, rule=form.rule, at=timezone.now()) if form.rule else None
+                result = preview(brand=brand, rule=form.rule, at=timezone.now()) if form.rule else None
                 sentences = sentences_of(form.rule, result)
             except DomainError as error:
                 form.add_error(None, error.message)
         context = {
             "title": _("When levels end"),
             "form": form,
+            "brands": brand_links(brands, brand, lambda each: f"{request.path}?brand={each.pk}"),
             "sentences": sentences,
             "levels": [
                 (each.level, format_number(each.members), format_number(each.falling))
@@ -68,13 +69,13 @@ class LevelPeriods(TenantAdmin):
         }
         return self.render_page(request, "admin/loyalty/level_periods.html", context)
 
-    def save_periods(self, request: HttpRequest, form: LevelPeriodForm) -> HttpResponse:
+    def save_periods(self, request: HttpRequest, brand: Brand, form: LevelPeriodForm) -> HttpResponse:
         with transaction.atomic():
-            brand = Brand.objects.select_for_update(no_key=True).get(pk=form.chosen.pk)
+            brand = Brand.objects.select_for_update(no_key=True).get(pk=brand.pk)
             before = Brand.objects.get(pk=brand.pk)
             for name, value in form.values.items():
                 setattr(brand, name, value)
-            brand.save(update_fields=FIELDS)
+            brand.save(update_fields=RULE_FIELDS)
             changes = audit_log.changes(before, brand)
             if changes:
                 audit_log.record(

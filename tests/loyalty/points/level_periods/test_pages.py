@@ -122,7 +122,24 @@ def test_level_periods_of_another_brand_cannot_be_changed(programme, new_program
     response = send_form(brand=other.brand.pk, save="1", reason="Mine")
 
     other.brand.refresh_from_db()
-    assert (response.status_code, other.brand.level_period) == (200, "lifetime")
+    assert (response.status_code, other.brand.level_period) == (404, "lifetime")
+
+
+def test_each_brand_has_a_form_with_its_own_values(programme, new_programme):
+    other = new_programme(level_period="quarter", level_grace_days=9)
+    client = browser(staff(programme.brand, other.brand))
+    page = address("loyalty.brandlevel", "periods")
+
+    html = html_of(client.get(page, {"brand": programme.brand.pk}))
+    form = client.get(page, {"brand": other.brand.pk}).context["form"]
+
+    assert f'href="{page}?brand={other.brand.pk}"' in html
+    assert form["brand"].field.widget.is_hidden
+    assert (form["brand"].value(), form["level_period"].value(), form["level_grace_days"].value()) == (
+        other.brand.pk,
+        "quarter",
+        9,
+    )
 
 
 def test_member_page_shows_the_missing_points_and_level_history(new_programme):

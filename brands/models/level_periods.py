@@ -4,14 +4,15 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-# The minimum number of days of a period; for a rolling period, of each.
-MIN_DAYS = {"year": 365, "half_year": 181, "quarter": 90, "rolling": models.F("level_period_months") * 28}
+# The minimum number of days of each calendar period, and of one month of a rolling period.
+MIN_DAYS = {"year": 365, "half_year": 181, "quarter": 90}
+MIN_DAYS_OF_MONTH = 28
 
 
 def shorter_than_period() -> models.Q:
     """The condition that the days around the end of a level are fewer than the minimum days of its period."""
     result = models.Q()
-    for kind, days in MIN_DAYS.items():
+    for kind, days in {**MIN_DAYS, "rolling": models.F("level_period_months") * MIN_DAYS_OF_MONTH}.items():
         result |= models.Q(level_period=kind, level_grace_days__lt=days, level_warning_days__lt=days)
     return result
 

@@ -8,15 +8,13 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from brands.models.level_periods import MIN_DAYS, MIN_DAYS_OF_MONTH
 from brands.models.tenants import Brand
 from loyalty.points.level_periods.rules import LIFETIME, ROLLING, LevelRule, rule_from
 from portal.base.confirmation import reason_field
 from portal.unfold import NumberWidget, RadioWidget
 
 RULE_FIELDS = ("level_period", "level_period_months", "level_grace_days", "level_warning_days")
-# The shortest length of each kind of period, and of one month of a rolling period.
-MIN_DAYS = {"year": 365, "half_year": 181, "quarter": 90}
-MIN_DAYS_OF_MONTH = 28
 
 
 class LevelPeriodForm(forms.Form):
@@ -69,11 +67,17 @@ class LevelPeriodForm(forms.Form):
         kind, months = cleaned.get("level_period"), cleaned.get("level_period_months")
         if kind in {None, LIFETIME} or months is None:
             return cleaned
-        days = months * MIN_DAYS_OF_MONTH if kind == ROLLING else MIN_DAYS[str(kind)]
+        if kind == ROLLING:
+            days = months * MIN_DAYS_OF_MONTH
+            message = _("Enter at most %(most)d days: fewer than %(days)d for each month of the period.")
+            values = {"most": days - 1, "days": MIN_DAYS_OF_MONTH}
+        else:
+            days = MIN_DAYS[str(kind)]
+            message = _("Enter at most %(most)d days: the period itself can be as short as %(days)d days.")
+            values = {"most": days - 1, "days": days}
         for name in ("level_grace_days", "level_warning_days"):
             if (cleaned.get(name) or 0) >= days:
-                message = _("Enter at most %(most)d days: the period itself can be as short as %(days)d days.")
-                self.add_error(name, message % {"most": days - 1, "days": days})
+                self.add_error(name, message % values)
         return cleaned
 
     @property

@@ -84,6 +84,10 @@ def test_saving_requires_a_reason_and_is_audited(programme, send_form):
     [
         ({"level_period": "quarter", "level_grace_days": 90}, "Enter at most 89 days"),
         ({"level_period": "rolling", "level_period_months": 1, "level_warning_days": 28}, "Enter at most 27 days"),
+        (
+            {"level_period": "rolling", "level_grace_days": 336},
+            "Enter at most 335 days: fewer than 28 for each month of the period.",
+        ),
         ({"level_period": "rolling", "level_period_months": 0}, "greater than or equal to 1"),
         ({"level_period": "rolling", "level_period_months": 61}, "less than or equal to 60"),
         ({"level_period": "fortnight"}, "Select a valid choice"),

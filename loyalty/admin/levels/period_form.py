@@ -34,6 +34,7 @@ class LevelPeriodForm(forms.Form):
     )
     level_period_months = forms.IntegerField(
         label=gettext_lazy("Number of months"),
+        required=False,
         min_value=1,
         max_value=60,
         widget=NumberWidget,
@@ -61,6 +62,14 @@ class LevelPeriodForm(forms.Form):
         super().__init__(data, initial={"brand": brand.pk, **{name: getattr(brand, name) for name in RULE_FIELDS}})
         self.for_brand = brand
         self.fields["reason"].required = reason_required
+
+    def clean_level_period_months(self) -> int:
+        """Calendar periods keep the number that the brand has."""
+        months: int | None = self.cleaned_data["level_period_months"]
+        if months is None and self.cleaned_data.get("level_period") == ROLLING:
+            field = self.fields["level_period_months"]
+            raise forms.ValidationError(field.error_messages["required"], code="required")
+        return self.for_brand.level_period_months if months is None else months
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data

@@ -103,6 +103,24 @@ def test_invalid_settings_are_rejected_with_a_message(programme, send_form, fiel
     assert programme.brand.level_period == "lifetime"
 
 
+def test_calendar_periods_need_no_number_of_months(programme, send_form):
+    response = send_form(level_period_months="", save="1", reason="Calendar years")
+
+    programme.brand.refresh_from_db()
+    assert (response.status_code, programme.brand.level_period, programme.brand.level_period_months) == (
+        302,
+        "year",
+        12,
+    )
+
+
+def test_rolling_periods_need_a_number_of_months(programme, send_form):
+    html = html_of(send_form(level_period="rolling", level_period_months="", save="1", reason="Rolling"))
+
+    programme.brand.refresh_from_db()
+    assert ("This field is required." in html, programme.brand.level_period) == (True, "lifetime")
+
+
 def test_level_periods_can_be_switched_off(programme, send_form):
     programme.set(level_period="year")
 

@@ -1,6 +1,8 @@
 """Handlers of the wallets lane: a changed balance makes new versions of passes, and updates notify their wallets."""
 
-from datetime import datetime, timedelta
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -24,15 +26,19 @@ class PushFailedError(Exception):
     """The wallet's platform rejected the update."""
 
 
+# Errors whose text says what staff can do about them.
+EXPECTED = (WalletUnavailable, PushFailedError, client.RequestFailedError, messages.RetryLater, api.Rejected)
+
+
 def on_balance_changed(delivery: LeasedEvent) -> None:
     """Create new versions of a member's passes after their points or level changed, and queue the updates."""
     now = timezone.now()
     account = number(delivery, "user_point_id")
     with transaction.atomic():
         leases.finish(delivery, at=now)
-        messages = passes.account_changed(account=account, brand_id=delivery.brand_id, at=now)
-        if messages:
-            publishing.publish(messages=messages, brand_id=delivery.brand_id, at=now)
+        updates = passes.account_changed(account=account, brand_id=delivery.brand_id, at=now)
+        if updates:
+            publishing.publish(messages=updates, brand_id=delivery.brand_id, at=now)
 
 
 def on_refresh_pass(delivery: LeasedEvent) -> None:
@@ -47,44 +53,40 @@ def on_refresh_pass(delivery: LeasedEvent) -> None:
 
 def _notify(wallet_pass: WalletPass, delivery: LeasedEvent) -> None:
     now = timezone.now()
-    try:
+    with failures_noted(wallet_pass):
         issuer = issuers.usable(brand_id=wallet_pass.brand_id, platform=wallet_pass.platform, at=now)
-        also = (
+        pass_fields = (
             push_to_apple(wallet_pass, issuer)
             if wallet_pass.platform == Platform.APPLE
             else update_google_object(wallet_pass, issuer, now)
         )
-    except (WalletUnavailable, PushFailedError, client.RequestFailedError, messages.RetryLater) as error:
-        passes.mark_failed(wallet_pass=wallet_pass, error=str(error), at=timezone.now())
-        raise
-    except Exception as error:
-        passes.mark_failed(wallet_pass=wallet_pass, error=type(error).__name__, at=timezone.now())
-        raise
     issuers.note_success(issuer=issuer)
     with transaction.atomic():
         leases.finish(delivery, outcome={"version": wallet_pass.version, "pushed": True})
-        passes.mark_pushed(wallet_pass=wallet_pass, at=timezone.now(), **also)
+        passes.mark_pushed(wallet_pass=wallet_pass, at=timezone.now(), **pass_fields)
 
 
 def on_expire_pass(delivery: LeasedEvent) -> None:
     """For an erased person: expire Google's object and remove personal data. Does not create a missing object."""
     with passes.leased(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as wallet_pass:
-        _expire(wallet_pass, delivery)
+        with failures_noted(wallet_pass):
+            now = timezone.now()
+            issuer = issuers.usable(brand_id=wallet_pass.brand_id, platform=wallet_pass.platform, at=now)
+            expire_google(wallet_pass, issuer)
+        with transaction.atomic():
+            passes.mark_pushed(wallet_pass=wallet_pass, at=timezone.now())
+            leases.finish(delivery, outcome={"expired": True})
 
 
-def _expire(wallet_pass: WalletPass, delivery: LeasedEvent) -> None:
+@contextmanager
+def failures_noted(wallet_pass: WalletPass) -> Iterator[None]:
+    """Store why the block failed. Unexpected errors may quote anything, so only the name of their type is stored."""
     try:
-        issuer = issuers.usable(brand_id=wallet_pass.brand_id, platform=wallet_pass.platform, at=timezone.now())
-        expire_google(wallet_pass, issuer)
-    except api.Later as later:
-        passes.mark_failed(wallet_pass=wallet_pass, error=str(later), at=timezone.now())
-        raise messages.RetryLater(str(later), after=max(later.after, timedelta(seconds=1))) from later
+        yield
     except Exception as error:
-        passes.mark_failed(wallet_pass=wallet_pass, error=str(error), at=timezone.now())
+        text = str(error) if isinstance(error, EXPECTED) else type(error).__name__
+        passes.mark_failed(wallet_pass=wallet_pass, error=text, at=timezone.now())
         raise
-    with transaction.atomic():
-        passes.mark_pushed(wallet_pass=wallet_pass, at=timezone.now())
-        leases.finish(delivery, outcome={"expired": True})
 
 
 def number(delivery: LeasedEvent, name: str) -> int:
@@ -97,7 +99,10 @@ def number(delivery: LeasedEvent, name: str) -> int:
 
 
 def push_to_apple(wallet_pass: WalletPass, issuer: Issuer) -> dict[str, Any]:
-    """Push to devices not notified of this version. One failing device blocks no other. Raises RetryLater."""
+    """Push to devices not notified of this version. Raises RetryLater.
+
+    A device that Apple asks to retry later blocks no other.
+    """
     waits: list[push.Later] = []
     for device in devices.to_notify(wallet_pass):
         match push.push(push_token=device.push_token, keys=issuer.for_apple):
@@ -130,12 +135,12 @@ def update_google_object(wallet_pass: WalletPass, issuer: Issuer, at: datetime) 
         update_class(card, issuer)
         saved = patched(content, issuer)
     except api.Rejected as error:
-        _revoke(wallet_pass, notifies=notifies)
+        _uncount_notification(wallet_pass, notifies=notifies)
         issuers.note_error(issuer=issuer, error=str(error), at=timezone.now())
         raise PushFailedError(str(error)) from error
     except api.Later as later:
-        _revoke(wallet_pass, notifies=notifies)
-        raise messages.RetryLater(str(later), after=max(later.after, timedelta(seconds=1))) from later
+        _uncount_notification(wallet_pass, notifies=notifies)
+        raise messages.RetryLater(str(later), after=later.after) from later
     state = WalletPass.State.IN_WALLET if saved.get("hasUsers") else wallet_pass.state
     return {"current_version": wallet_pass.version, "state": state}
 
@@ -157,15 +162,20 @@ def update_class(card: Card, issuer: Issuer) -> None:
     issuers.note_design(issuer=issuer)
 
 
-def _revoke(wallet_pass: WalletPass, *, notifies: bool) -> None:
+def _uncount_notification(wallet_pass: WalletPass, *, notifies: bool) -> None:
     """A rejected update reached no device and is not counted. One without a response may have, so it still counts."""
     if notifies:
         passes.undo_notification(wallet_pass=wallet_pass)
 
 
 def expire_google(wallet_pass: WalletPass, issuer: Issuer) -> None:
+    """Raises RetryLater."""
     keys = issuer.for_google
     content = {**objects.loyalty_object(wallet_pass, card_of(wallet_pass), keys.identifier), "state": "EXPIRED"}
     answer = api.call("PATCH", f"loyaltyObject/{content['id']}", content, keys)
-    if answer.status != 404:
+    if answer.status == 404:
+        return
+    try:
         api.read(answer, f"loyaltyObject {content['id']}")
+    except api.Later as later:
+        raise messages.RetryLater(str(later), after=later.after) from later

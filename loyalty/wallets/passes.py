@@ -136,7 +136,7 @@ def _renew(leases: Sequence[tuple[int, int]]) -> None:
 keeper = Keeper[tuple[int, int]]("wallet passes", every=RENEW_SECONDS, renew=_renew)
 
 
-def mark_pushed(*, wallet_pass: WalletPass, at: datetime, **also: Any) -> None:
+def mark_pushed(*, wallet_pass: WalletPass, at: datetime, **pass_fields: Any) -> None:
     """Record that the wallets were notified of this version."""
     WalletPass.objects.filter(pk=wallet_pass.pk).update(
         pushed_version=Greatest("pushed_version", wallet_pass.version),
@@ -144,7 +144,7 @@ def mark_pushed(*, wallet_pass: WalletPass, at: datetime, **also: Any) -> None:
         busy_until=None,
         last_error="",
         failed_at=None,
-        **also,
+        **pass_fields,
     )
 
 

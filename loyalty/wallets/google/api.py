@@ -18,11 +18,11 @@ UNKNOWN_ACCOUNT = frozenset({400, 401, 403})  # of the token server: it does not
 
 
 class Later(Exception):
-    """Google wants a retry after `after`."""
+    """Google wants a retry after `after`, which is at least a second."""
 
     def __init__(self, message: str, after: timedelta) -> None:
         super().__init__(message)
-        self.after = after
+        self.after = max(after, timedelta(seconds=1))
 
 
 class Rejected(Exception):

@@ -62,6 +62,33 @@ def test_pass_remains_removed_if_its_person_is_erased_during_an_update(
     assert [card["state"] for card in google.objects()] == ["EXPIRED"]
 
 
+def test_unexpected_error_while_an_object_expires_is_stored_by_its_type(
+    brand, account, google, deliver_wallets, monkeypatch
+):
+    wallets.google(brand)
+    passes.issue(account=account, platform=Platform.GOOGLE, at=timezone.now())
+
+    def fail(*_arguments):
+        raise ValueError("Wilhelmina")
+
+    monkeypatch.setattr(google_api, "call", fail)
+    erase(account)
+    deliver_wallets()
+
+    assert WalletPass.objects.get().last_error == "ValueError"
+
+
+def test_rejected_expiry_is_stored_with_googles_answer(brand, account, google, deliver_wallets):
+    wallets.google(brand)
+    passes.issue(account=account, platform=Platform.GOOGLE, at=timezone.now())
+    google.answer("loyaltyObject", 403, "no permission")
+
+    erase(account)
+    deliver_wallets()
+
+    assert "no permission" in WalletPass.objects.get().last_error
+
+
 def test_apple_device_loses_access_to_the_pass(api, apple_pass, account):
     address = f"/wallets/apple/v1/passes/{wallets.PASS_TYPE}/{apple_pass.serial}"
     pass_api = api.with_headers(authorization=f"ApplePass {apple_pass.token}")

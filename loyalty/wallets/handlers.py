@@ -19,8 +19,6 @@ from loyalty.wallets.errors import WalletUnavailable
 from loyalty.wallets.google import api, objects
 from loyalty.wallets.issuers import Issuer
 
-MAX_ID = 2**63 - 1
-
 
 class PushFailedError(Exception):
     """The wallet's platform rejected the update."""
@@ -33,7 +31,7 @@ EXPECTED = (WalletUnavailable, PushFailedError, client.RequestFailedError, messa
 def on_balance_changed(delivery: LeasedEvent) -> None:
     """Create new versions of a member's passes after their points or level changed, and queue the updates."""
     now = timezone.now()
-    account = number(delivery, "user_point_id")
+    account = delivery.payload["user_point_id"]
     with transaction.atomic():
         leases.finish(delivery, at=now)
         updates = passes.account_changed(account=account, brand_id=delivery.brand_id, at=now)
@@ -43,7 +41,7 @@ def on_balance_changed(delivery: LeasedEvent) -> None:
 
 def on_refresh_pass(delivery: LeasedEvent) -> None:
     """Notify the wallet of a pass's newest version. A failure is retried by itself and does not affect points."""
-    with passes.leased(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as wallet_pass:
+    with passes.leased(pass_id=delivery.payload["pass_id"], brand_id=delivery.brand_id) as wallet_pass:
         if wallet_pass.pushed_version >= wallet_pass.version or wallet_pass.state == WalletPass.State.REMOVED:
             passes.release(wallet_pass=wallet_pass)
             leases.finish(delivery, outcome={"version": wallet_pass.version, "pushed": False})
@@ -68,7 +66,7 @@ def _notify(wallet_pass: WalletPass, delivery: LeasedEvent) -> None:
 
 def on_expire_pass(delivery: LeasedEvent) -> None:
     """For an erased person: expire Google's object and remove personal data. Does not create a missing object."""
-    with passes.leased(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as wallet_pass:
+    with passes.leased(pass_id=delivery.payload["pass_id"], brand_id=delivery.brand_id) as wallet_pass:
         with failures_noted(wallet_pass):
             now = timezone.now()
             issuer = issuers.usable(brand_id=wallet_pass.brand_id, platform=wallet_pass.platform, at=now)
@@ -87,12 +85,6 @@ def failures_noted(wallet_pass: WalletPass) -> Iterator[None]:
         text = str(error) if isinstance(error, EXPECTED) else type(error).__name__
         passes.mark_failed(wallet_pass=wallet_pass, error=text, at=timezone.now())
         raise
-
-
-def number(delivery: LeasedEvent, name: str) -> int:
-    """An id in the payload, or 0. Hubs may send events of any kind, so the payload may hold anything."""
-    result = delivery.payload.get(name) if isinstance(delivery.payload, dict) else None
-    return result if isinstance(result, int) and not isinstance(result, bool) and 0 < result <= MAX_ID else 0
 
 
 # --- Apple -----------------------------------------------------------------------------------------------------------

@@ -205,16 +205,6 @@ def test_push_is_repeated_once_if_the_worker_was_killed_after_it(apple_pass, acc
     assert (apple_pass.pushed_version, apple_pass.busy_until, apns.tokens) == (2, None, ["aaaaaaaaaaaa"])
 
 
-@pytest.mark.parametrize("payload", [{}, {"pass_id": "1"}, {"pass_id": True}, {"pass_id": 2**70}, {"pass_id": -1}])
-def test_refresh_event_with_an_invalid_pass_is_rejected(brand, payload):
-    event = messages.NewEvent(kind="refresh-pass", payload=payload, arguments={"brand_id": brand.pk})
-    publishing.publish(messages=[event], brand_id=brand.pk, at=timezone.now())
-
-    worker.drain(lane="wallets")
-
-    assert event_statuses() == [("refresh-pass", "refused")]
-
-
 def test_refresh_event_for_a_pass_of_another_brand_is_rejected(apple_pass, apns):
     foreign_brand = factories.brand()
     refresh_event = messages.NewEvent(

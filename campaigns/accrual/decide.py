@@ -291,7 +291,8 @@ def decide(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
 
 def level_change(state: AccrualSnapshot, level: str, counted: Decimal, at: datetime) -> LevelRise | None:
     """What is recorded when a level is reached; None unless levels have periods."""
-    if state.level_rule is None:
+    rule = state.level_rule
+    if rule is None:
         return None
-    until = state.level_rule.until(state.level_rule.today(at)) if member_levels.ends(state.levels, level) else None
+    until = rule.last_day_of_level(rule.today(at)) if member_levels.ends(state.levels, level) else None
     return LevelRise(state.current_level, level, counted, until)

@@ -7,7 +7,7 @@ from decimal import Decimal
 from brands.models.tenants import Brand
 from loyalty.points import accounts, expiry, levels
 from loyalty.points.expiry import NextExpiry
-from loyalty.points.level_periods.ends import LevelEnd, counted_points, level_end
+from loyalty.points.level_periods.level_end import LevelEnd, counted_points, level_end
 from loyalty.points.levels import Level, levels_of
 
 ZERO = Decimal(0)

@@ -106,7 +106,7 @@ def sentences_of(rule: LevelRule | None, result: PeriodPreview | None) -> list[s
         count_sentence = _("No member is above the lowest level yet.")
     return [
         count_sentence,
-        _("A level that is reached today stays until %(until)s.") % {"until": day_text(rule.until(today))},
+        _("A level that is reached today stays until %(until)s.") % {"until": day_text(rule.last_day_of_level(today))},
         _("Members keep the level they have now for at least one whole period: nobody falls before %(day)s.")
         % {"day": day_text(result.falls_on)},
     ]

@@ -13,7 +13,7 @@ from core.numbers import format_number
 from loyalty.models.accounts import UserPoints
 from loyalty.models.members.listed_members import ListedMember
 from loyalty.points import birthdays, levels
-from loyalty.points.level_periods.ends import counted_points, level_end
+from loyalty.points.level_periods.level_end import counted_points, level_end
 from loyalty.points.levels import Level
 from portal.base.badges import badge
 from portal.lists import local_time

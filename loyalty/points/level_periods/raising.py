@@ -46,7 +46,7 @@ def note_raised(*, brand: Brand, raised: Iterable[tuple[int, str, str, Decimal]]
     rule = rule_of(brand)
     if rule is None:
         return
-    ladder, end = levels_of(brand), rule.until(rule.today(at))
+    ladder, end = levels_of(brand), rule.last_day_of_level(rule.today(at))
     changes = [
         Change(account, 0, before, after, Reason.REACHED, points, end if member_levels.ends(ladder, after) else None)
         for account, before, after, points in raised
@@ -84,7 +84,8 @@ def after_return(
         return member.level, []
     ladder = levels_of(brand)
     own = levels.level_named(levels=ladder, name=member.level)
-    first, before = months_later(rule.basis_from(member.until), -rule.months), rule.basis_from(member.until)
+    before = rule.renewal_starts_on(member.until)
+    first = months_later(before, -rule.months)
     reached_by = member_levels.points_between(rule, [(account, first, before)], at)[account].points
     own_accounts = UserPoints.objects.get(pk=account).ledger_accounts
     earned_on = rule.today(_counted_at(entry, own_accounts))
@@ -117,7 +118,7 @@ def _lower(
     if not member_levels.ends(ladder, member.level):
         member.until = None
     elif not rule.is_rolling and top and member.counted >= top.threshold:
-        member.until = rule.until(rule.today(at))
+        member.until = rule.last_day_of_level(rule.today(at))
     member.warned_until = None
     row = UserPoints.objects.filter(pk=member.account)
     row.update(current_level=member.level, level_until=member.until, level_warned_until=None, updated_at=at)

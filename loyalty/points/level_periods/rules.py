@@ -53,7 +53,7 @@ class LevelRule:
         """The last day of the calendar period with `day`, or None for rolling periods."""
         return None if self.is_rolling else months_later(self.counted_from(day), self.months) - DAY
 
-    def until(self, day: date) -> date:
+    def last_day_of_level(self, day: date) -> date:
         """The last day of a level that is reached on `day`."""
         if self.is_rolling:
             return months_later(day, self.months)
@@ -65,11 +65,11 @@ class LevelRule:
             return months_later(until, self.months)
         return months_later(until + DAY, self.months) - DAY
 
-    def basis_from(self, until: date) -> date:
+    def renewal_starts_on(self, until: date) -> date:
         """The first day whose points renew a level that ends on `until`."""
         return months_later(until + DAY, -self.months)
 
-    def falls_on(self, until: date) -> date:
+    def first_day_without(self, until: date) -> date:
         """The first day without the level. Points of all earlier days still renew it."""
         return until + (1 + self.grace_days) * DAY
 

@@ -88,7 +88,7 @@ def set_level_end(
         return
     is_new = not follows(state, rule, member.account) and extends(state, rule)
     if member.until is None or is_new:
-        member.until = max(member.until or date.min, rule.until(day))
+        member.until = max(member.until or date.min, rule.last_day_of_level(day))
 
 
 def end_levels(
@@ -96,11 +96,11 @@ def end_levels(
 ) -> list[Change]:
     """Process each passed end in turn. After a long pause, several of a member's ends may have passed."""
     changes: list[Change] = []
-    while ending := [each for each in members if each.until and day >= rule.falls_on(each.until)]:
+    while ending := [each for each in members if each.until and day >= rule.first_day_without(each.until)]:
         earned = member_levels.points_between(
             rule,
             [
-                (each.account, rule.basis_from(each.until), rule.falls_on(each.until))
+                (each.account, rule.renewal_starts_on(each.until), rule.first_day_without(each.until))
                 for each in ending
                 if each.until is not None
             ],
@@ -141,7 +141,7 @@ def warn(
         if rule.warning_days and each.until and each.warned_until != each.until and day >= rule.warns_on(each.until)
     ]
     earned = member_levels.points_between(
-        rule, [(each.account, rule.basis_from(each.until), None) for each in soon if each.until], at
+        rule, [(each.account, rule.renewal_starts_on(each.until), None) for each in soon if each.until], at
     )
     result = []
     for each in soon:

@@ -50,7 +50,7 @@ def test_accrual_that_reaches_a_level_sets_its_end_and_history(programme):
     assert (event.outcome["level_updated"], event.outcome["current_level"]) == (True, "Silver")
     member = shop.checked_account(programme.brand, member.user)
     rule = rule_of(programme.brand)
-    assert (member.current_level, member.level_until) == ("Silver", rule.until(rule.today(timezone.now())))
+    assert (member.current_level, member.level_until) == ("Silver", rule.last_day_of_level(rule.today(timezone.now())))
     level_change = LevelChange.objects.get(user_point=member)
     assert (level_change.level_before, level_change.level_after, level_change.reason) == ("Bronze", "Silver", "reached")
     assert (level_change.points, level_change.level_until) == (120, member.level_until)

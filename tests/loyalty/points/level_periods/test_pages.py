@@ -12,7 +12,7 @@ from loyalty.models.levels import BrandLevel
 from loyalty.models.notifications import Notification, NotificationSettings
 from loyalty.models.wallets import WalletPass
 from loyalty.notifications import catalogue
-from loyalty.points.level_periods.ends import level_end
+from loyalty.points.level_periods.level_end import level_end
 from loyalty.points.levels import levels_of
 from loyalty.wallets import cards
 from tests.loyalty.points.level_periods.conftest import on

@@ -40,14 +40,14 @@ def test_calendar_level_lasts_until_the_end_of_the_next_period(kind, day, counte
     level_rule = new_rule(kind)
 
     assert level_rule.counted_from(day) == counted_from
-    assert level_rule.until(day) == until
+    assert level_rule.last_day_of_level(day) == until
 
 
 def test_calendar_level_is_renewed_by_the_points_of_the_ending_period():
     level_rule = new_rule("quarter", grace=5)
 
-    assert level_rule.basis_from(date(2026, 6, 30)) == date(2026, 4, 1)
-    assert level_rule.falls_on(date(2026, 6, 30)) == date(2026, 7, 6)
+    assert level_rule.renewal_starts_on(date(2026, 6, 30)) == date(2026, 4, 1)
+    assert level_rule.first_day_without(date(2026, 6, 30)) == date(2026, 7, 6)
     assert level_rule.renewed(date(2026, 6, 30)) == date(2026, 9, 30)
 
 
@@ -55,8 +55,8 @@ def test_rolling_level_lasts_for_the_months_of_the_rule_once_reached():
     level_rule = new_rule("rolling", 6)
 
     assert level_rule.counted_from(date(2026, 8, 31)) == date(2026, 2, 28)
-    assert level_rule.until(date(2026, 8, 31)) == date(2027, 2, 28)
-    assert level_rule.basis_from(date(2027, 2, 28)) == date(2026, 9, 1)
+    assert level_rule.last_day_of_level(date(2026, 8, 31)) == date(2027, 2, 28)
+    assert level_rule.renewal_starts_on(date(2027, 2, 28)) == date(2026, 9, 1)
 
 
 def test_lifetime_levels_have_no_rule():
@@ -66,12 +66,12 @@ def test_lifetime_levels_have_no_rule():
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(RULES, DAYS)
 def test_level_ends_later_and_is_renewed_by_points_of_the_time_before(level_rule, day):
-    until = level_rule.until(day)
+    until = level_rule.last_day_of_level(day)
 
     assert level_rule.counted_from(day) <= day < until
-    assert level_rule.basis_from(until) <= until < level_rule.falls_on(until)
+    assert level_rule.renewal_starts_on(until) <= until < level_rule.first_day_without(until)
     assert level_rule.renewed(until) > until
-    assert level_rule.basis_from(level_rule.renewed(until)) - until <= 4 * DAY  # months differ in length
+    assert level_rule.renewal_starts_on(level_rule.renewed(until)) - until <= 4 * DAY  # months differ in length
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])

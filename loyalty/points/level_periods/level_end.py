@@ -36,17 +36,18 @@ def level_end(*, brand: Brand, account: UserPoints, ladder: Sequence[Level], at:
     day = rule.today(at)
     first = account.period_from or rule.counted_from(day)
     period = (rule.kind, rule.months, account.period_points, first, rule.period_end(first))
-    own = level_named(levels=ladder, name=account.current_level)
+    current = level_named(levels=ladder, name=account.current_level)
     until = account.level_until
     if until is None:
         return LevelEnd(*period)
-    begins = rule.basis_from(until)
-    if own is None or day < begins:
-        return LevelEnd(*period, until, rule.falls_on(until) - DAY)
-    earned = member_levels.points_between(rule, [(account.pk, begins, rule.falls_on(until))], at)[account.pk].points
-    missing = max(ZERO, own.threshold - earned)
+    begins = rule.renewal_starts_on(until)
+    if current is None or day < begins:
+        return LevelEnd(*period, until, rule.first_day_without(until) - DAY)
+    renewal = [(account.pk, begins, rule.first_day_without(until))]
+    earned = member_levels.points_between(rule, renewal, at)[account.pk].points
+    missing = max(ZERO, current.threshold - earned)
     level_until = until if missing else rule.renewed(until)
-    return LevelEnd(*period, level_until, rule.falls_on(level_until) - DAY, missing)
+    return LevelEnd(*period, level_until, rule.first_day_without(level_until) - DAY, missing)
 
 
 def counted_points(*, brand: Brand, account: UserPoints | None) -> Decimal:

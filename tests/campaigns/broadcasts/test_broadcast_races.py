@@ -17,7 +17,7 @@ from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import Notification
 from loyalty.models.programme.segments import Segment
 from tests.support import factories
-from tests.support.concurrency import holding, run_concurrently, run_concurrently_behind_lock
+from tests.support.concurrency import locked_by_another_session, run_concurrently, run_concurrently_behind_lock
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MEMBERS = 4
@@ -124,7 +124,7 @@ def test_sending_is_rejected_until_edited_conditions_are_evaluated(sender, monke
     evaluate.evaluate(segment.pk, at=timezone.now())
     unedited, edited = factories.broadcast(sender, segment), factories.broadcast(sender, segment, name="Later")
 
-    with holding(LOCK_PAIR, [LockOfRow.SEGMENT_EVALUATION.value, segment.pk]):
+    with locked_by_another_session(LOCK_PAIR, [LockOfRow.SEGMENT_EVALUATION.value, segment.pk]):
         sending.start_broadcast(unedited, check_cancelled=lambda: None)
         Segment.objects.update(conditions={"all": [{"field": "balance", "operator": "at_least", "value": "99"}]})
         with pytest.raises(Invalid, match="new conditions"):

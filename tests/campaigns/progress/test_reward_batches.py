@@ -14,7 +14,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
 from loyalty.points import accounts
 from tests.support import factories
-from tests.support.concurrency import holding, run_concurrently
+from tests.support.concurrency import locked_by_another_session, run_concurrently
 from tests.support.statements import with_replacements
 
 pytestmark = pytest.mark.django_db
@@ -211,7 +211,7 @@ def test_locked_account_does_not_delay_other_members(transactional_db):
     members = [factories.customer(each) for each in brands]
     events = [event for each, member in zip(milestones, members, strict=True) for event in lease_events(each, member)]
 
-    with holding("SELECT 1 FROM user_points WHERE user_id = %s FOR UPDATE", [members[0].pk]):
+    with locked_by_another_session("SELECT 1 FROM user_points WHERE user_id = %s FOR UPDATE", [members[0].pk]):
         left = claims.grant_many(events, at=timezone.now())
 
     assert left == events[:1]
@@ -226,7 +226,7 @@ def test_stock_set_while_the_account_is_locked_is_respected(transactional_db):
     milestone = factories.milestone(factories.campaign(brand), 1, reward=reward)
     events = lease_events(milestone, member)
 
-    with holding("SELECT 1 FROM user_points WHERE user_id = %s FOR UPDATE", [member.pk]):
+    with locked_by_another_session("SELECT 1 FROM user_points WHERE user_id = %s FOR UPDATE", [member.pk]):
         left = claims.grant_many(events, at=timezone.now())
         type(reward).objects.update(stock=1)
     claims.grant(left[0], at=timezone.now())

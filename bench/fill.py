@@ -25,13 +25,13 @@ def insert(model: type[Model], rows: str, **values: str) -> str:
     `values` has SQL for fields by name, a foreign key's with _id. All others get the model's default. Raises
     TypeError for a name that is not a field of the model, and for a field without a value or a default.
     """
-    fields = {field.attname: field for field in model._meta.local_concrete_fields}  # noqa: SLF001
+    fields = {field.attname: field for field in model._meta.local_concrete_fields}
     if unknown := values.keys() - fields.keys():
         message = f"{model.__name__} has no {', '.join(sorted(unknown))}"
         raise TypeError(message)
     expressions = {field.column: values.get(name) or default(field) for name, field in fields.items()}
     filled = {f'"{column}"': value for column, value in expressions.items() if value is not None}
-    table = model._meta.db_table  # noqa: SLF001
+    table = model._meta.db_table
     return f'INSERT INTO "{table}" ({", ".join(filled)})\nSELECT {", ".join(filled.values())}\n{rows}'
 
 

@@ -68,7 +68,7 @@ def record(*, audit_context: AuditContext, action: Any, rows: Iterable[AuditedCh
                 user=audit_context.user,
                 api_key_id=audit_context.key_id,
                 brand_id=each.brand_id,
-                kind=each.row._meta.label_lower,  # noqa: SLF001 - Django's public API of models
+                kind=each.row._meta.label_lower,
                 row_id=str(each.row.pk),
                 row_name=name_of(each.row)[:200],
                 action=str(action)[:200],
@@ -100,7 +100,7 @@ def record_many(
         user_id=audit_context.user.pk if audit_context.user else None,
         key_id=audit_context.key_id,
         brand_id=brand_id,
-        kind=model._meta.label_lower,  # noqa: SLF001 - Django's public API of models
+        kind=model._meta.label_lower,
         action=action[:200],
         reason=audit_context.reason,
         request_id=audit_context.request_id,
@@ -135,7 +135,7 @@ def lines(entry: AuditLogEntry) -> list[Line]:
 def _name(kind: str, field: str) -> str:
     """The field's label. The models of old entries may no longer have the field."""
     try:
-        return capfirst(str(apps.get_model(kind)._meta.get_field(field).verbose_name))  # noqa: SLF001
+        return capfirst(str(apps.get_model(kind)._meta.get_field(field).verbose_name))
     except (LookupError, FieldDoesNotExist):
         return capfirst(field)
 
@@ -152,7 +152,7 @@ def changes(before: Model | None, after: Model | None) -> dict[str, tuple[Any, A
     """The fields in which two states of a row differ. None means that the row does not exist yet, or no longer."""
     known = after or before
     assert known is not None  # noqa: S101 - a row that never existed did not change
-    fields = known._meta.concrete_fields  # noqa: SLF001
+    fields = known._meta.concrete_fields
     stored = [each for each in fields if not isinstance(each, BinaryField)]
     values = [(each, _value(before, each), _value(after, each)) for each in stored]
     with languages.in_english():
@@ -194,7 +194,7 @@ def erase_user(*, own_rows: Sequence[Model], mentions: Mentions, brand_id: int |
     only replaced in entries about `own_rows`. Call inside the transaction that erases.
     """
     entries = AuditLogEntry.objects.all() if brand_id is None else AuditLogEntry.objects.filter(brand_id=brand_id)
-    own_ids = {(row._meta.label_lower, str(row.pk)) for row in own_rows}  # noqa: SLF001 - Django's public API of models
+    own_ids = {(row._meta.label_lower, str(row.pk)) for row in own_rows}
     named = reduce(or_, (Q(kind=kind, row_id=row_id) for kind, row_id in own_ids))
     pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # PostgreSQL's word boundary
     for column in ("row_name", "reason", "changes_text"):

@@ -82,7 +82,7 @@ class Alive(TokenlessView):
         responses=AliveOutput,
         examples=[answer_example("Alive", {"status": "ok"})],
     )
-    def get(self, request: Request) -> Response:  # noqa: ARG002 - DRF's signature
+    def get(self, request: Request) -> Response:
         """Check that this process answers. Nothing else is checked, because a restart would fix nothing else."""
         return Response(AliveOutput.serialize({"status": "ok"}))
 
@@ -99,7 +99,7 @@ class Ready(TokenlessView):
         responses=ReadyOutput,
         examples=[answer_example("Ready", {"status": "ok", "checks": READY_PARTS})],
     )
-    def get(self, request: Request) -> Response:  # noqa: ARG002 - DRF's signature
+    def get(self, request: Request) -> Response:
         """Check that it can do its work: database, Redis and broker answer, and no event or job waits for too long.
 
         If it cannot, the answer is 503, with the state of each part in `details.checks`.

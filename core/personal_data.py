@@ -38,7 +38,7 @@ def table(
     deleted."""
 
     def of(user_id: int, brand_id: int) -> QuerySet[Any, Any]:
-        rows = model._default_manager.filter(**{"user_id": user_id, brand: brand_id})  # noqa: SLF001 - public
+        rows = model._default_manager.filter(**{"user_id": user_id, brand: brand_id})
         return rows.order_by(*order_by) if order_by else rows
 
     def export(user_id: int, brand_id: int) -> Iterator[Any]:

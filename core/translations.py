@@ -55,7 +55,7 @@ class TranslationsField(JSONField):
     def _check(self, name: str, text: Any) -> None:
         if name not in self.of:
             raise ValidationError(_("%(name)s has no translations."), params={"name": name})
-        longest = self.model._meta.get_field(name).max_length or 0  # type: ignore[union-attr] # noqa: SLF001
+        longest = self.model._meta.get_field(name).max_length or 0  # type: ignore[union-attr]
         if not isinstance(text, str) or not text or len(text) > longest:
             message = _("%(name)s takes a text of at most %(most)d characters.")
             raise ValidationError(message, params={"name": name, "most": longest})

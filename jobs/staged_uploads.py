@@ -150,7 +150,7 @@ def purge_orphans(*, at: datetime) -> int:
 
     Files that a request is writing now are not old enough.
     """
-    storage: Storage = StagedUpload._meta.get_field("file").storage  # noqa: SLF001 - Django's public API of models
+    storage: Storage = StagedUpload._meta.get_field("file").storage
     try:
         _folders, result = storage.listdir(FOLDER)
     except FileNotFoundError:

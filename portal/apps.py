@@ -20,7 +20,7 @@ class PortalConfig(AppConfig):
         for config in apps.get_app_configs():
             if Path(config.path).is_relative_to(settings.BASE_DIR):
                 for model in config.get_models():
-                    translate_names(model._meta)  # noqa: SLF001 - Django's public API of models
+                    translate_names(model._meta)
 
 
 def translate_names(opts: Any) -> None:

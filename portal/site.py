@@ -85,7 +85,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
         for page in [self.get_model_admin(model) for model in models if self.is_registered(model)]:
             for table in (page, *page.inlines):
                 if permissions := getattr(table, "role_permissions", None):  # Django's own pages declare none
-                    roles.declare(table.model._meta.label_lower, permissions)  # noqa: SLF001 - Django's public API
+                    roles.declare(table.model._meta.label_lower, permissions)
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:  # noqa: FBT001, FBT002
         def with_chosen_brand(request: HttpRequest, *where: Any, **more: Any) -> Any:
@@ -164,7 +164,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
         rows = [AuditedChange(whose, brand, changes) for brand in page.audited_brands(whose)]
         audit_log.record(audit_context=audit_context(request), action=audit_log.CHANGED, rows=rows)
 
-    def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
+    def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """django-unfold's own search caches results for minutes, whatever brand or role the user has by then."""
         page = request.GET.get("page", "1")
         if page != "1":

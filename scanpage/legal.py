@@ -12,7 +12,7 @@ KINDS = {"terms", "privacy"}
 class LegalPage(PageView):
     """One of the brand's texts in force."""
 
-    def get(self, request: HttpRequest, kind: str) -> HttpResponse:  # noqa: ARG002 - Django's signature
+    def get(self, request: HttpRequest, kind: str) -> HttpResponse:
         text: Any = self.legal.get(kind) if kind in KINDS else None
         if text is None:
             raise Http404

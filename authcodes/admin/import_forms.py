@@ -25,7 +25,7 @@ from portal.base.forms import TenantForm
 from portal.base.tenant_scope import staff_user
 from portal.unfold import FileWidget, NumberWidget, SelectWidget, TextWidget
 
-BATCH_FIELDS: dict[str, Any] = {name: BatchRange._meta.get_field(name) for name in SCAN_VALUE_FIELDS}  # noqa: SLF001 - public API
+BATCH_FIELDS: dict[str, Any] = {name: BatchRange._meta.get_field(name) for name in SCAN_VALUE_FIELDS}
 
 
 class UploadForm(TenantForm):

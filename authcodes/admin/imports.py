@@ -169,7 +169,7 @@ class ImportAdmin(LiveAdmin):
             batch_settings=form.batch_settings(),
         )
 
-    def response_add(self, request: HttpRequest, obj: Import, post_url_continue: str | None = None) -> HttpResponse:  # noqa: ARG002
+    def response_add(self, request: HttpRequest, obj: Import, post_url_continue: str | None = None) -> HttpResponse:
         return redirect("admin:authcodes_import_change", obj.pk)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:

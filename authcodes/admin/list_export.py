@@ -99,7 +99,7 @@ def kind_of(name: str, label: "StrOrPromise", *, names_customers: bool = False) 
         label=label,
         run=run,
         on_cancel=NO_FILE,
-        visible_with=model._meta.label_lower,  # noqa: SLF001 - Django's public API
+        visible_with=model._meta.label_lower,
         names_customers=names_customers,
     )
 

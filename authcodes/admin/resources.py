@@ -17,11 +17,11 @@ from portal.import_export.resource import TenantResource
 class ListCell(Cell):
     """Several texts in one cell, separated by commas."""
 
-    def render(self, value: Any, obj: Any = None, **_more: Any) -> str:  # noqa: ARG002 - the library's
+    def render(self, value: Any, obj: Any = None, **_more: Any) -> str:
         return ", ".join(value or ())
 
 
-TAGS: Any = Product._meta.get_field("tags")  # noqa: SLF001 - Django's public API of models
+TAGS: Any = Product._meta.get_field("tags")
 
 
 class ProductResource(CeilingResource):

@@ -74,7 +74,7 @@ def differences(row: BatchRange | AuthCode, changed: Mapping[str, Any]) -> str:
         for name, after in changed.items():
             before = getattr(row, name)
             if before != after:
-                field = row._meta.get_field(name)  # noqa: SLF001 - Django's public API of models
+                field = row._meta.get_field(name)
                 texts = [str("empty" if value in {None, ""} else value) for value in (before, after)]
                 lines.append(f"{getattr(field, 'verbose_name', name)}: {texts[0]} \u2192 {texts[1]}")
     return "\n".join(lines)

@@ -65,7 +65,7 @@ def _fetcher_class() -> Any:
             super().__init__(allowed_protocols=(), allow_redirects=False)
             self.files = files
 
-        def fetch(self, url: str, headers: Any = None) -> Any:  # noqa: ARG002 - its base's signature
+        def fetch(self, url: str, headers: Any = None) -> Any:
             name = url.removeprefix(FILES_PREFIX)
             if not url.startswith(FILES_PREFIX) or name not in self.files:
                 message = "this document may fetch nothing"

@@ -25,14 +25,14 @@ def rewrite(
     model: type[Recall | WithdrawnRecall], names: tuple[str, ...], *, brand_id: int, mentions: Mentions, pseudonym: str
 ) -> None:
     """A brand has few recalls, so each is locked and read; concurrent erasures do not undo each other."""
-    manager: Any = model._default_manager  # noqa: SLF001 - Django's public API of models
+    manager: Any = model._default_manager
     for row in manager.select_for_update(no_key=True).filter(brand_id=brand_id).order_by("pk"):
         changed = []
         for name in names:
             before = getattr(row, name)
             after = without(before, mentions.anywhere, pseudonym)
             if after != before:
-                longest = model._meta.get_field(name).max_length  # type: ignore[union-attr] # noqa: SLF001
+                longest = model._meta.get_field(name).max_length  # type: ignore[union-attr]
                 setattr(row, name, after[:longest] if isinstance(after, str) else after)
                 changed.append(name)
         if changed:

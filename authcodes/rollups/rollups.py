@@ -92,5 +92,5 @@ def mark_stale(*, scan_id: UUID) -> None:
 def reassign(*, user_id: int, brand_id: int, to: int) -> None:
     """For an erasure: attribute the person's scans to the pseudonym from now on."""
     for model in (UniqueScannerRollup, UniqueScanner, UnscannedCodeAttempt):
-        model._default_manager.filter(user_id=user_id, brand_id=brand_id).update(user_id=to)  # noqa: SLF001
+        model._default_manager.filter(user_id=user_id, brand_id=brand_id).update(user_id=to)
     RollupWatermark.objects.filter(brand=brand_id).update(counted_until=None)

@@ -68,7 +68,7 @@ class BearerToken(BaseAuthentication):
             raise TokenInvalid
         return user
 
-    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002 - DRF's signature
+    def authenticate_header(self, request: Request) -> str:
         return CHALLENGE
 
 

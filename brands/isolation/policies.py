@@ -89,7 +89,7 @@ def tables() -> list[Table]:
 
 
 def meta(model: type[Model]) -> Any:
-    return model._meta  # noqa: SLF001 - Django's public API of models
+    return model._meta
 
 
 def is_stored(model: type[Model]) -> bool:

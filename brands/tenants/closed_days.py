@@ -118,7 +118,7 @@ class ClosedDays:
 
     @property
     def _marks(self) -> Any:
-        return self.watermark._default_manager  # noqa: SLF001 - Django's public API of models
+        return self.watermark._default_manager
 
     def _write_days(self, brand: Brand, first: date, last: date, *, today: date) -> bool:
         """Returns whether the days were written: not if the watermark has another time zone than `brand`."""

@@ -46,7 +46,7 @@ class CampaignCopies(TenantAdmin):
         campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign_id)
         milestones = list(campaign.milestones.all())
         campaign.pk, campaign.is_active = None, False
-        campaign._state.adding = True  # noqa: SLF001 - Django's way to copy a row
+        campaign._state.adding = True
         names = Campaign.objects.filter(brand=campaign.brand).values_list("campaign_name", flat=True)
         campaign.campaign_name = name_of_copy(campaign.campaign_name, taken=names)
         campaign.created_at = now = timezone.now()

@@ -143,7 +143,7 @@ class SegmentAdmin(FormPages):
 
     # --- Deleting
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:  # noqa: ARG002 - Django's
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Do not list the segment's members; whatever uses the segment protects it from deletion."""
         used = [text for segment in objs for text in uses.uses_of(segment)]
         return [str(segment) for segment in objs], {}, set(), used

@@ -66,7 +66,7 @@ def fill(section: Section, row: Any, values: Mapping[str, Any]) -> Problems:
 
 def _field(section: Section, name: str) -> "Field[Any, Any] | None":
     """The column, or None for a property of the row."""
-    result = {each.name: each for each in section.model._meta.concrete_fields}  # noqa: SLF001 - Django's public API
+    result = {each.name: each for each in section.model._meta.concrete_fields}
     return result.get(name)
 
 
@@ -92,7 +92,7 @@ def _find_related(section: Section, row: Any, sent: dict[str, Any]) -> Problems:
             match = related.objects.filter(brand=brand_id, name=str(value)).first()
             sent[name] = match.pk if match else None
             if match is None:
-                problems[name] = f"There is no {related._meta.verbose_name} “{value}”."  # noqa: SLF001 - as above
+                problems[name] = f"There is no {related._meta.verbose_name} “{value}”."
     return problems
 
 

@@ -55,14 +55,14 @@ class ListSection(Section):
     upgraded: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda item: item  # converts items of older files
 
     def rows(self, above: Model) -> Iterable[Any]:
-        return self.model._default_manager.filter(**{self.above: above}).order_by("pk")  # noqa: SLF001 - Django's own
+        return self.model._default_manager.filter(**{self.above: above}).order_by("pk")
 
     def key_of(self, row: Any) -> Key:
         return tuple(_value(getattr(row, name)) for name in self.key)
 
     def key_in(self, item: Mapping[str, Any]) -> Key:
         """The key of an item in a file. Raises ValidationError for an invalid key."""
-        columns: Any = [self.model._meta.get_field(name) for name in self.key]  # noqa: SLF001 - Django's public API
+        columns: Any = [self.model._meta.get_field(name) for name in self.key]
         result = [column.to_python(item[column.name]) for column in columns]
         return tuple(self.spelled(each) if isinstance(each, str) else each for each in result)
 

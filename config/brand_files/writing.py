@@ -19,7 +19,7 @@ HEADER = """\
 
 
 class _Dumper(yaml.SafeDumper):
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: FBT001, FBT002
         """Indent lists below their key."""
         super().increase_indent(flow, indentless=False)
 

@@ -152,7 +152,7 @@ class Answer:
         self.status, self.headers = "", [("", "")]
         self.chunks: Iterable[bytes] = ()
 
-    def __call__(self, status: str, headers: list[tuple[str, str]], error: Any = None) -> None:  # noqa: ARG002 - WSGI
+    def __call__(self, status: str, headers: list[tuple[str, str]], error: Any = None) -> None:
         self.status, self.headers = status, headers
 
 

@@ -41,7 +41,7 @@ class Output(serializers.Serializer[Any]):
 class SuccessField(serializers.BooleanField):
     """The `success: true` at the beginning of an answer."""
 
-    def get_attribute(self, instance: Any) -> bool:  # noqa: ARG002 - DRF's signature
+    def get_attribute(self, instance: Any) -> bool:
         return True
 
 

@@ -68,7 +68,7 @@ def paged(
     """The rows of the requested page, and `{limit, next, has_more}`."""
     page = page or Page()
     page.ordering = order
-    page.field = rows.model._meta.get_field(order[0].removeprefix("-"))  # noqa: SLF001 - Django's public API of models
+    page.field = rows.model._meta.get_field(order[0].removeprefix("-"))
     try:
         result = page.paginate_queryset(rows, request, view=view) or []
     except (ValueError, OverflowError, ValidationError, DataError, HttpNotFound) as error:

@@ -112,7 +112,7 @@ class PointsApprovalAdmin(TenantAdmin):
 def described(approval: PointsApproval) -> list[str]:
     """Each requested value with its field's name."""
     model = page_model(approval)
-    fields = {name: capfirst(str(model._meta.get_field(name).verbose_name)) for name in approval.values}  # noqa: SLF001
+    fields = {name: capfirst(str(model._meta.get_field(name).verbose_name)) for name in approval.values}
     return [
         f"{fields[name]}: {_('unlimited') if value is None else format(Decimal(value), ',')}"
         for name, value in approval.values.items()

@@ -62,7 +62,7 @@ class CeilingAdmin(TenantAdmin):
                 pending_approvals[name] = PendingApproval(value, type(value)(max(most, had)))
         return pending_approvals
 
-    def max_total(self, obj: Any, values: Mapping[str, Any]) -> int | None:  # noqa: ARG002 - for subclasses
+    def max_total(self, obj: Any, values: Mapping[str, Any]) -> int | None:
         """The maximum total of points, for a row with a known number of codes."""
         return None
 

@@ -65,7 +65,7 @@ class ExternalSystemAdmin(SigningSecretAdmin):
         return format_html('<a class="underline" href="{}">{}</a>', address, message)
 
     @method_decorator(sensitive_variables("text"))
-    def create(self, request: HttpRequest, obj: ExternalSystem, form: Any) -> ExternalSystem:  # noqa: ARG002
+    def create(self, request: HttpRequest, obj: ExternalSystem, form: Any) -> ExternalSystem:
         made, text = external_system.create(
             brand=obj.brand,
             url=obj.url,

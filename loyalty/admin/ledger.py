@@ -48,7 +48,7 @@ class MovementFilter(StateFilter):
     parameter_name = "movement"
     states: ClassVar = CHOICES
 
-    def condition(self, value: str, brands: Sequence[Brand]) -> Q:  # noqa: ARG002 - its base's signature
+    def condition(self, value: str, brands: Sequence[Brand]) -> Q:
         return BY_NAME[value].condition
 
 

@@ -33,7 +33,7 @@ class FreshnessFilter(StateFilter):
     parameter_name = "stale"
     states = {"yes": gettext_lazy("Stale")}
 
-    def condition(self, value: str, brands: Sequence[Brand]) -> Q:  # noqa: ARG002 - the filter's signature
+    def condition(self, value: str, brands: Sequence[Brand]) -> Q:
         return stale()
 
 

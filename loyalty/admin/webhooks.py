@@ -89,7 +89,7 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
         )
 
     @method_decorator(sensitive_variables("text"))
-    def create(self, request: HttpRequest, obj: WebhookEndpoint, form: Any) -> WebhookEndpoint:  # noqa: ARG002
+    def create(self, request: HttpRequest, obj: WebhookEndpoint, form: Any) -> WebhookEndpoint:
         made, text = webhook_endpoints.create(
             brand=obj.brand, url=obj.url, types=obj.types, description=obj.description, at=timezone.now()
         )

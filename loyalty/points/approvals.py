@@ -45,7 +45,7 @@ def request_approval(
     withdraw(row=row, by=by, at=at)
     return PointsApproval.objects.create(
         brand=brand,
-        kind=row._meta.label_lower,  # noqa: SLF001 - Django's public API of models
+        kind=row._meta.label_lower,
         row_id=row.pk,
         row_name=str(row)[:200],
         values=dict(values),
@@ -57,7 +57,7 @@ def request_approval(
 
 def withdraw(*, row: Any, by: User, at: datetime) -> int:
     """Withdraw the pending requests of `row`. Returns how many."""
-    waiting = PointsApproval.objects.filter(kind=row._meta.label_lower, row_id=row.pk, status=Status.PENDING)  # noqa: SLF001
+    waiting = PointsApproval.objects.filter(kind=row._meta.label_lower, row_id=row.pk, status=Status.PENDING)
     return waiting.update(status=Status.WITHDRAWN, decided_by=by, decided_at=at)
 
 
@@ -65,7 +65,7 @@ def waiting_for(rows: Sequence[Any]) -> list[Any]:
     """Those of `rows` with a pending request. All must be of one model."""
     if not rows:
         return []
-    kind = rows[0]._meta.label_lower  # noqa: SLF001 - Django's public API of models
+    kind = rows[0]._meta.label_lower
     waiting = PointsApproval.objects.filter(kind=kind, row_id__in=[row.pk for row in rows], status=Status.PENDING)
     ids = set(waiting.values_list("row_id", flat=True))
     return [row for row in rows if row.pk in ids]
@@ -73,7 +73,7 @@ def waiting_for(rows: Sequence[Any]) -> list[Any]:
 
 def requested_values(row: Any) -> dict[str, Any]:
     """The values of the pending request of `row`; empty if there is none."""
-    kind = row._meta.label_lower  # noqa: SLF001 - Django's public API of models
+    kind = row._meta.label_lower
     waiting = PointsApproval.objects.filter(kind=kind, row_id=row.pk, status=Status.PENDING)
     return waiting.values_list("values", flat=True).first() or {}
 
@@ -93,7 +93,7 @@ def approve(*, approval: PointsApproval, by: User, at: datetime) -> Model:
     """
     _check_role(approval, by)
     with transaction.atomic(), connection.cursor() as cursor:
-        rows: Any = apps.get_model(approval.kind)._base_manager  # noqa: SLF001 - Django's public API of models
+        rows: Any = apps.get_model(approval.kind)._base_manager
         row: Model | None = (
             rows.select_for_update(no_key=True).filter(pk=approval.row_id, brand=approval.brand_id).first()
         )

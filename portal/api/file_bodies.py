@@ -26,7 +26,7 @@ class RawFile(BaseParser):
     def parse(
         self,
         stream: IO[Any],
-        media_type: str | None = None,  # noqa: ARG002 - DRF's signature
+        media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Raises Invalid if the body is shorter than its announced length."""

@@ -67,7 +67,7 @@ class AuditLogAdminMixin(PageViews):
         return obj.pk in getattr(request, ROWS_BEFORE, {})
 
     def rows_now(self, keys: Sequence[Any]) -> dict[Any, Any]:
-        return self.model._base_manager.in_bulk(keys) if keys else {}  # noqa: SLF001 - Django's public API of models
+        return self.model._base_manager.in_bulk(keys) if keys else {}
 
     def response_action(self, request: HttpRequest, queryset: QuerySet[Any], *where: Any) -> HttpResponse | None:
         """An action and its entries are stored together, or not at all."""
@@ -77,7 +77,7 @@ class AuditLogAdminMixin(PageViews):
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
         """Lock the row, so that the recorded state before is the one that the form changes."""
         if change:
-            rows = self.model._base_manager.select_for_update(no_key=True)  # noqa: SLF001
+            rows = self.model._base_manager.select_for_update(no_key=True)
             self.remember(request, rows.filter(pk=form.instance.pk))
         return super().save_form(request, form, change)
 
@@ -98,7 +98,7 @@ class AuditLogAdminMixin(PageViews):
             rows = [AuditedChange(obj, brand, changes) for brand in self.audited_brands(obj)]
             audit_log.record(audit_context=audit_context(request, reason), action=action, rows=rows)
 
-    def extra_changes(self, form: Any) -> Changes:  # noqa: ARG002 - for subclasses
+    def extra_changes(self, form: Any) -> Changes:
         """Changes besides those of the row's own fields and of the inline tables."""
         return {}
 
@@ -151,7 +151,7 @@ def when(entry: AuditLogEntry) -> SafeString:
 def changes_of_tables(formsets: Iterable[Any]) -> Iterator[tuple[str, tuple[Any, Any]]]:
     """The changes of the inline tables in a form, after they are saved."""
     for formset in formsets:
-        title = formset.model._meta.verbose_name  # noqa: SLF001
+        title = formset.model._meta.verbose_name
         initial = {form.instance.pk: form.initial for form in formset.initial_forms}
         rows: list[tuple[Model, dict[str, tuple[Any, Any]]]] = [
             *((row, audit_log.changes(None, row)) for row in formset.new_objects),

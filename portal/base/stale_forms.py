@@ -114,7 +114,7 @@ def version_of(row: Model, names: Iterable[str]) -> Version:
 
 def digest(row: Model, value: Any) -> str:
     """Keyed, because users who may see the page may not be allowed to know the value."""
-    salt = f"{NAME}:{row._meta.label_lower}:{row.pk}"  # noqa: SLF001 - Django's public API of models
+    salt = f"{NAME}:{row._meta.label_lower}:{row.pk}"
     return salted_hmac(salt, repr(comparable(value)), algorithm="sha256").hexdigest()[:16]
 
 
@@ -135,7 +135,7 @@ def columns(row: Model, names: Iterable[str]) -> "list[Field[Any, Any]]":
     result = []
     for name in names:
         try:
-            field = row._meta.get_field(name)  # noqa: SLF001 - as above
+            field = row._meta.get_field(name)
         except FieldDoesNotExist:
             continue
         if isinstance(field, Field) and field.concrete and not field.many_to_many:
@@ -160,7 +160,7 @@ def changed(before: Version, now: Version) -> list[str]:
 
 def change_summary(row: Model, names: Iterable[str]) -> str:
     """What changed, to what, when and by whom, as far as the history of the user's brands shows it."""
-    label = row._meta.label_lower  # noqa: SLF001 - as above
+    label = row._meta.label_lower
     entries = (
         AuditLogEntry.objects.filter(kind=label, row_id=str(row.pk)).select_related("user", "api_key").order_by("-id")
     )

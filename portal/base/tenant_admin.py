@@ -120,15 +120,15 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return self.brand_scope(request, VIEW).of(super().get_queryset(request), self.brand_path)
 
-    def keyset_partitions(self, request: HttpRequest) -> list[Q]:  # noqa: ARG002 - for subclasses
+    def keyset_partitions(self, request: HttpRequest) -> list[Q]:
         """Partitions of a list by key: the order of each has an index, while the order of all together has none."""
         return [Q()]
 
-    def known_count(self, request: HttpRequest, changes: CountedChangeList) -> Count | None:  # noqa: ARG002 - for subclasses
+    def known_count(self, request: HttpRequest, changes: CountedChangeList) -> Count | None:
         """The number of rows of a list by key, if other code has counted them."""
         return None
 
-    def with_sort_keys(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002 - as known_count
+    def with_sort_keys(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Joined with the rows that hold the sort keys of a list by key, for pages that have such rows."""
         return rows
 
@@ -201,7 +201,7 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
         offered = super().get_sortable_by(request)
         return offered if self.sortable_by is None else [self.column(request, name) for name in offered]
 
-    def get_changelist(self, request: HttpRequest, **_more: Any) -> type[CountedChangeList]:  # noqa: ARG002 - Django's
+    def get_changelist(self, request: HttpRequest, **_more: Any) -> type[CountedChangeList]:
         return KeysetChangeList if self.pages_by_key else CountedChangeList
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
@@ -290,7 +290,7 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
         else:
             vars(obj).update(vars(self.create(request, obj, form)))
 
-    def create(self, request: HttpRequest, obj: Any, form: Any) -> Model:  # noqa: ARG002 - for subclasses
+    def create(self, request: HttpRequest, obj: Any, form: Any) -> Model:
         """Store a new row. Pages override it if other code must write their rows; it may raise DomainError."""
         obj.save()
         made: Model = obj

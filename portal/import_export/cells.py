@@ -32,7 +32,7 @@ class Cell(Widget):  # type: ignore[misc] # the library has no types
         self._form_field = form_field
         self._is_end = is_end
 
-    def clean(self, value: str, row: Any = None, **_more: Any) -> Any:  # noqa: ARG002 - the library's
+    def clean(self, value: str, row: Any = None, **_more: Any) -> Any:
         """Raises ValidationError."""
         separated = "_" in value and isinstance(self._form_field, forms.IntegerField)  # Python reads 1_000 as 1000
         if separated or (isinstance(self._form_field, NUMERIC) and has_other_digits(value)):
@@ -41,21 +41,21 @@ class Cell(Widget):  # type: ignore[misc] # the library has no types
             value = f"{value.strip()} {WHOLE_DAY[self._is_end]}"
         return self._form_field.clean(value)
 
-    def render(self, value: Any, obj: Any = None, **_more: Any) -> str:  # noqa: ARG002 - the library's
+    def render(self, value: Any, obj: Any = None, **_more: Any) -> str:
         return rendered(value)
 
 
 class BooleanCell(Widget):  # type: ignore[misc] # the library has no types
     """Yes or no."""
 
-    def clean(self, value: str, row: Any = None, **_more: Any) -> bool:  # noqa: ARG002 - the library's
+    def clean(self, value: str, row: Any = None, **_more: Any) -> bool:
         """Raises ValidationError."""
         try:
             return BOOLEANS[value.strip().lower()]
         except KeyError:
             raise ValidationError(_("Enter yes or no."), "invalid") from None
 
-    def render(self, value: Any, obj: Any = None, **_more: Any) -> str:  # noqa: ARG002 - the library's
+    def render(self, value: Any, obj: Any = None, **_more: Any) -> str:
         return rendered(value)
 
 
@@ -67,7 +67,7 @@ class ReferenceCell(Widget):  # type: ignore[misc] # the library has no types
         self.name = name
         self._required = required
 
-    def clean(self, value: str, row: Any = None, *, references: Any = None, **_more: Any) -> Model | None:  # noqa: ARG002 - the library's
+    def clean(self, value: str, row: Any = None, *, references: Any = None, **_more: Any) -> Model | None:
         """Raises ValidationError."""
         typed = value.strip()
         if not typed:
@@ -79,7 +79,7 @@ class ReferenceCell(Widget):  # type: ignore[misc] # the library has no types
             raise ValidationError(_("There is no “%(name)s” in this brand."), "unknown", {"name": typed[:80]})
         return result
 
-    def render(self, value: Any, obj: Any = None, **_more: Any) -> str:  # noqa: ARG002 - the library's
+    def render(self, value: Any, obj: Any = None, **_more: Any) -> str:
         return "" if value is None else rendered(getattr(value, self.name))
 
 
@@ -121,7 +121,7 @@ def column(
 
     Raises ImproperlyConfigured for fields that must not be in a file: secrets, files and the brand.
     """
-    field: Any = model._meta.get_field(name)  # noqa: SLF001 - Django's public API of models
+    field: Any = model._meta.get_field(name)
     if name == "brand" or name in audit_log.SECRET or isinstance(field, UNEXPORTABLE):
         message = f"{model.__name__}.{name} must not be a column of a file"
         raise ImproperlyConfigured(message)

@@ -68,7 +68,7 @@ def violations(rows: Sequence[Model], seen: Seen) -> Iterator[Violation]:
 
 
 def _check_violations(rows: Sequence[Model]) -> Iterator[Violation]:
-    meta: Any = rows[0]._meta  # noqa: SLF001 - Django's public API of models
+    meta: Any = rows[0]._meta
     constraints = {each.name: each for each in meta.constraints if isinstance(each, CheckConstraint)}
     if not constraints:
         return
@@ -94,7 +94,7 @@ def _stored(field: Any, value: Any) -> Any:
 
 
 def _unique_violations(rows: Sequence[Model], seen: Seen) -> Iterator[Violation]:
-    meta: Any = rows[0]._meta  # noqa: SLF001 - as above
+    meta: Any = rows[0]._meta
     for constraint in meta.constraints:
         if isinstance(constraint, UniqueConstraint) and constraint.fields and constraint.condition is None:
             yield from _repeated(rows, constraint.fields, seen)
@@ -102,7 +102,7 @@ def _unique_violations(rows: Sequence[Model], seen: Seen) -> Iterator[Violation]
 
 def _repeated(rows: Sequence[Model], names: Sequence[str], seen: Seen) -> Iterator[Violation]:
     """Rows whose values of `names` also occur in another row of the file or of the brand."""
-    meta: Any = rows[0]._meta  # noqa: SLF001 - as above
+    meta: Any = rows[0]._meta
     columns = [meta.get_field(name).attname for name in names]
     places: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
@@ -124,5 +124,5 @@ def _taken(rows: Sequence[Model], columns: Sequence[str]) -> dict[tuple[Any, ...
     """The key of the stored row for each combination of values."""
     values_by_column = {name: {getattr(row, name) for row in rows} - {None} for name in columns}
     conditions = {f"{name}__in": values for name, values in values_by_column.items()}
-    matches = type(rows[0])._default_manager.filter(**conditions)  # noqa: SLF001 - public, in spite of its name
+    matches = type(rows[0])._default_manager.filter(**conditions)
     return {tuple(values): pk for pk, *values in matches.values_list("pk", *columns)}

@@ -56,7 +56,7 @@ def export(
     # The file may be imported again, and not only by the user who exported it.
     with timezone.override(brand.zone), languages.in_english():
         cells = list(used.export_rows(matches))
-        name = str(rows.model._meta.verbose_name_plural).replace(" ", "-")  # noqa: SLF001 - Django's public API
+        name = str(rows.model._meta.verbose_name_plural).replace(" ", "-")
     return _table(used.column_names(matches), cells, name=name, format=format)
 
 

@@ -57,10 +57,10 @@ class ExportingAdmin(TenantAdmin):
         requested = f"?{query.urlencode()}" if query else ""
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_export") + requested
 
-    def export_name(self, query: QueryDict) -> str:  # noqa: ARG002 - for subclasses
+    def export_name(self, query: QueryDict) -> str:
         return _("Export %(rows)s") % {"rows": self.opts.verbose_name_plural}
 
-    def export_kind_of(self, query: QueryDict) -> str:  # noqa: ARG002 - for subclasses
+    def export_kind_of(self, query: QueryDict) -> str:
         """The kind of job that exports the list with these parameters."""
         return self.export_kind
 

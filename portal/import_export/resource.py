@@ -110,7 +110,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
     @classmethod
     def label(cls) -> str:
         """The model's label, for roles and jobs."""
-        result: str = cls._meta.model._meta.label_lower  # noqa: SLF001 - Django's public API of models
+        result: str = cls._meta.model._meta.label_lower
         return result
 
     @property
@@ -121,7 +121,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
     def key_columns(self) -> list[str]:
         return [field.column_name for field in self.keys]
 
-    def column_names(self, rows: Sequence[Any] = ()) -> list[str]:  # noqa: ARG002 - for subclasses
+    def column_names(self, rows: Sequence[Any] = ()) -> list[str]:
         """The columns of a file with these rows."""
         return [*([ID] if self.has_id else []), *(field.column_name for field in self.fields.values())]
 
@@ -156,7 +156,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
 
     def rows(self) -> QuerySet[Any]:
         """The brand's rows."""
-        rows: QuerySet[Any] = self._meta.model._default_manager.filter(brand=self.brand)  # noqa: SLF001 - Django's public API
+        rows: QuerySet[Any] = self._meta.model._default_manager.filter(brand=self.brand)
         rows = rows.select_related(*self.related) if self.related else rows
         return rows.select_for_update(of=("self",), no_key=True).order_by("pk") if self._locks else rows
 
@@ -202,12 +202,12 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
     def _look_up(self, dataset: Any) -> Iterator[tuple[ReferenceCell, dict[str, Model]]]:
         for field in self.fields.values():
             if isinstance(field.widget, ReferenceCell) and field.column_name in dataset.headers:
-                related = self._meta.model._meta.get_field(field.attribute).related_model  # noqa: SLF001
+                related = self._meta.model._meta.get_field(field.attribute).related_model
                 name, named = field.widget.name, {cell.strip() for cell in dataset[field.column_name]}
-                rows = related._default_manager.filter(brand=self.brand, **{f"{name}__in": named})  # noqa: SLF001
+                rows = related._default_manager.filter(brand=self.brand, **{f"{name}__in": named})
                 yield field.widget, {getattr(row, name): row for row in rows}
 
-    def init_instance(self, row: Any = None) -> Model:  # noqa: ARG002 - the library's
+    def init_instance(self, row: Any = None) -> Model:
         made: Model = self._meta.model(brand=self.brand)
         return made
 
@@ -243,20 +243,20 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
         elif planned.before is not None:
             setattr(instance, attribute, old)  # the same value in another notation
 
-    def skip_row(self, instance: Any, original: Any, row: Any, import_validation_errors: Any = None) -> bool:  # noqa: ARG002 - the library's
+    def skip_row(self, instance: Any, original: Any, row: Any, import_validation_errors: Any = None) -> bool:
         return not import_validation_errors and bool(instance.pk) and not self._current.changes
 
     def validate_instance(
         self,
         instance: Any,
         import_validation_errors: Any = None,
-        validate_unique: bool = True,  # noqa: ARG002, FBT001, FBT002 - the library's
+        validate_unique: bool = True,  # noqa: FBT001, FBT002 - the library's
     ) -> None:
         """Validate the model's fields. `_check` compares all rows with others at once."""
         imported = {field.attribute: field for field in self.fields.values()}
         skipped = [
             field.name
-            for field in instance._meta.fields  # noqa: SLF001 - Django's public API of models
+            for field in instance._meta.fields
             if field.name not in imported
             or isinstance(imported[field.name].widget, ReferenceCell)
             or imported[field.name].column_name in self._current.errors
@@ -310,7 +310,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
         """
         model = self._meta.model
         new, changed = list(plan.of(Outcome.NEW)), list(plan.of(Outcome.CHANGED))
-        model._default_manager.bulk_create([row.instance for row in new], batch_size=BATCH)  # noqa: SLF001
+        model._default_manager.bulk_create([row.instance for row in new], batch_size=BATCH)
         titles = {field.column_name: field.attribute for field in self.fields.values()}
         names = {titles[name] for row in changed for name in row.changes if name in titles}
         if names:
@@ -318,7 +318,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
             names |= self._touched()
             for row, name in product(rows, self._touched()):
                 setattr(row, name, context.at)
-            model._default_manager.bulk_update(rows, sorted(names), batch_size=BATCH)  # noqa: SLF001
+            model._default_manager.bulk_update(rows, sorted(names), batch_size=BATCH)
         self.after_write(new, changed, context)
         for action, rows in ((audit_log.ADDED, new), (audit_log.CHANGED, changed)):
             noted = [AuditedChange(row.instance, self.brand.pk, self.audited_changes(row)) for row in rows]
@@ -326,7 +326,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
 
     def _touched(self) -> set[str]:
         """The fields with the time of the last change, which bulk_update does not set."""
-        return {field.name for field in self._meta.model._meta.fields if getattr(field, "auto_now", False)}  # noqa: SLF001
+        return {field.name for field in self._meta.model._meta.fields if getattr(field, "auto_now", False)}
 
     def audited_changes(self, row: PlannedRow) -> audit_log.Changes:
         touched = self._touched()

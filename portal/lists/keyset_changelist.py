@@ -53,7 +53,7 @@ class RowComparison(Func):
 
     output_field = BooleanField()
 
-    def as_sql(self, compiler: Any, connection: Any, *_more: Any, **_extra: Any) -> Any:  # noqa: ARG002 - Django's
+    def as_sql(self, compiler: Any, connection: Any, *_more: Any, **_extra: Any) -> Any:
         parts = [compiler.compile(expression) for expression in self.get_source_expressions()]
         one, two, first, second = (sql for sql, _ in parts)
         parameters = [value for _, values in parts for value in values]
@@ -72,11 +72,11 @@ class Key:
         *way, last = str(name).removeprefix("-").split(LOOKUP_SEP)
         try:
             for step in way:
-                relation = model._meta.get_field(step)  # noqa: SLF001 - Django's public API
+                relation = model._meta.get_field(step)
                 if not relation.one_to_one:
                     raise ValueError(name)
                 model = relation.related_model  # type: ignore[assignment] # never generic, which is no one_to_one
-            result = model._meta.pk if last == "pk" else model._meta.get_field(last)  # noqa: SLF001
+            result = model._meta.pk if last == "pk" else model._meta.get_field(last)
         except FieldDoesNotExist as error:
             raise ValueError(name) from error
         if not isinstance(result, Field) or not result.concrete or result.null or result.is_relation:
@@ -157,7 +157,7 @@ def is_no_key(value: Any) -> bool:
 
 def walks_an_index(rows: QuerySet[Any]) -> bool:
     """Whether PostgreSQL would use an index-only scan: then even a long walk is no more expensive than other plans."""
-    table = rows.model._meta.db_table  # noqa: SLF001 - Django's public API
+    table = rows.model._meta.db_table
     return any(
         node["Node Type"] == "Index Only Scan" and node["Relation Name"] == table for node in nodes(plan_of(rows))
     )

@@ -54,7 +54,7 @@ class PictureForm(TenantForm):
         brand = row if isinstance(row, Brand) else cleaned.get("brand") or getattr(row, "brand", None)
         if encoded and brand and brand.pk:
             # Lock the row before the quota, like every form that saves it.
-            rows = type(row)._base_manager.select_for_update(no_key=True)  # noqa: SLF001 - Django's public API
+            rows = type(row)._base_manager.select_for_update(no_key=True)
             before = getattr(rows.filter(pk=row.pk).first(), self.picture_field, None)
             try:
                 pictures.require_storage(brand=brand, encoded=encoded, instead_of=before)
@@ -111,7 +111,7 @@ class PictureAdminMixin(TenantAdmin):
 
     def delete_row(self, obj: Any) -> None:
         """Delete the row and its picture, which another user may have replaced since `obj` was read."""
-        locked = self.model._base_manager.select_for_update().filter(pk=obj.pk).first()  # noqa: SLF001
+        locked = self.model._base_manager.select_for_update().filter(pk=obj.pk).first()
         super().delete_row(obj)
         pictures.delete(getattr(locked, self.form.picture_field, None))
 

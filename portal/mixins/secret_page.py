@@ -45,11 +45,11 @@ class SecretOnceAdmin(TenantAdmin):
         """The next page after the secret has been copied."""
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[row.pk])
 
-    def other_ways(self, request: HttpRequest, row: Any) -> list[tuple[Any, str]]:  # noqa: ARG002 - for subclasses
+    def other_ways(self, request: HttpRequest, row: Any) -> list[tuple[Any, str]]:
         """Common next steps, each with its address."""
         return []
 
-    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> HttpResponse:  # noqa: ARG002
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> HttpResponse:
         return self.secret_page(request, obj, obj.text)
 
     @method_decorator(sensitive_variables("text"))

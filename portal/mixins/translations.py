@@ -21,7 +21,7 @@ COLUMN = "translations"
 
 def names_of(model: type[Model]) -> list[tuple[str, str, str]]:
     """For each text, its form field, its field and its language."""
-    column = cast("TranslationsField", model._meta.get_field(COLUMN))  # noqa: SLF001 - Django's public API of models
+    column = cast("TranslationsField", model._meta.get_field(COLUMN))
     return [(f"{name}_{language}", name, language) for language in TRANSLATION_LANGUAGES for name in column.of]
 
 
@@ -64,7 +64,7 @@ def translated_form(form: type[Any], model: type[Model]) -> type[Any]:
 
 
 def text_field(model: type[Model], name: str, language: str) -> forms.CharField:
-    field: Any = model._meta.get_field(name)  # noqa: SLF001 - as above
+    field: Any = model._meta.get_field(name)
     is_long = field.get_internal_type() == "TextField"
     attributes = {"lang": language, "dir": "rtl" if get_language_info(language)["bidi"] else "ltr"}
     return forms.CharField(
@@ -99,7 +99,7 @@ class TranslationsAdmin(TenantAdmin):
 
     @display(description=_("texts in other languages"))
     def translations_now(self, obj: Any) -> str:
-        column = cast("TranslationsField", self.model._meta.get_field(COLUMN))  # noqa: SLF001 - as above
+        column = cast("TranslationsField", self.model._meta.get_field(COLUMN))
         return column.as_text(obj.translations) or "—" if obj else "—"
 
 

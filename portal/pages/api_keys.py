@@ -72,7 +72,7 @@ class ApiKeyForm(TenantForm):
         label=gettext_lazy("Allowed networks"),
         required=False,
         max_length=2000,
-        help_text=ApiKey._meta.get_field("networks").help_text,  # noqa: SLF001 - Django's public API of models
+        help_text=ApiKey._meta.get_field("networks").help_text,
     )
     reason = ReasonForm.base_fields["reason"]
 
@@ -177,7 +177,7 @@ class ApiKeyAdmin(SecretOnceAdmin):
         self.message_user(request, _("%(key)s has been revoked.") % {"key": key}, messages.SUCCESS)
 
     @method_decorator(sensitive_variables())
-    def create(self, request: HttpRequest, obj: ApiKey, form: Any) -> ApiKey:  # noqa: ARG002 - the page's signature
+    def create(self, request: HttpRequest, obj: ApiKey, form: Any) -> ApiKey:
         made, text = api_keys.create(
             brand=obj.brand,
             kind=obj.kind,
@@ -190,7 +190,7 @@ class ApiKeyAdmin(SecretOnceAdmin):
         made.text = text  # type: ignore[attr-defined] # for the answer to this request, the only one to show it
         return made
 
-    def next_address(self, row: ApiKey) -> str:  # noqa: ARG002 - the base's
+    def next_address(self, row: ApiKey) -> str:
         return reverse("admin:brands_apikey_changelist")
 
     def secret_text(self, row: ApiKey) -> SafeString:

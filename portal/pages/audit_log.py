@@ -75,7 +75,7 @@ class AuditLogAdmin(ExportingAdmin):
     @display(description=_("what"))
     def row(self, entry: AuditLogEntry) -> str | SafeString:
         """A link if there is a page and the row still exists."""
-        rows = apps.get_model(entry.kind)._base_manager if entry.kind in kinds() else None  # noqa: SLF001
+        rows = apps.get_model(entry.kind)._base_manager if entry.kind in kinds() else None
         if rows is None or not rows.filter(pk=entry.row_id).exists():
             return entry.row_name
         return link(admin_address(entry.kind, "change", entry.row_id), entry.row_name)

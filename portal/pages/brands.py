@@ -90,7 +90,7 @@ class BrandForm(PictureForm):
         label=_("Web origins"),
         required=False,
         max_length=10_000,
-        help_text=Brand._meta.get_field("web_origins").help_text,  # noqa: SLF001 - Django's public API
+        help_text=Brand._meta.get_field("web_origins").help_text,
     )
 
     class Meta:

@@ -64,7 +64,7 @@ class EventAdmin(TenantAdmin):
 
     def get_search_results(
         self,
-        request: HttpRequest,  # noqa: ARG002 - Django's signature
+        request: HttpRequest,
         queryset: QuerySet[Event],
         search_term: str,
     ) -> tuple[QuerySet[Event], bool]:

@@ -233,6 +233,6 @@ def page_about(job: Job) -> str:
 
 def link_to(row: Any) -> dict[str, str]:
     """The kind of a row, its name, and the address of its page."""
-    model = row._meta  # noqa: SLF001 - Django's public API
+    model = row._meta
     page = reverse(f"admin:{model.app_label}_{model.model_name}_change", args=[row.pk])
     return {"kind": capfirst(model.verbose_name), "name": str(row), "page": page}

@@ -75,7 +75,7 @@ class NewBrand(PictureAdminMixin):
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
         return super().get_inlines(request, obj) if obj else []
 
-    def get_prepopulated_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002 - Django's
+    def get_prepopulated_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return {} if obj else {"slug": ("name",)}
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002

@@ -184,7 +184,7 @@ class SavedListAdmin(TenantAdmin):
         icon="schedule_send",
         permissions=["schedule"],
     )
-    def schedule(self, request: HttpRequest, object_id: str) -> HttpResponse:  # noqa: ARG002 - the page's signature
+    def schedule(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return redirect(reverse("admin:jobs_reportschedule_add") + f"?saved_list={int(object_id)}")
 
 

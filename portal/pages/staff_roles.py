@@ -115,7 +115,7 @@ class StaffRoleAdmin(InvitingAdmin):
             )
         return made
 
-    def store(self, obj: StaffRole, fields: set[str]) -> None:  # noqa: ARG002 - only the role changes
+    def store(self, obj: StaffRole, fields: set[str]) -> None:
         staff.change_role(staff_role=obj, role=obj.role)
 
     def delete_row(self, obj: StaffRole) -> None:

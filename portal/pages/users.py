@@ -124,7 +124,7 @@ class InvitingAdmin(TenantAdmin):
         return bool(brand_scope(request.user, ADD, "staff_login.invitation"))
 
     @action(description=_("Invite a colleague"), url_path="invite", icon="person_add", permissions=["invite"])
-    def invite(self, request: HttpRequest) -> HttpResponse:  # noqa: ARG002 - the page's signature
+    def invite(self, request: HttpRequest) -> HttpResponse:
         return redirect("admin:staff_login_invitation_add")
 
 
@@ -195,7 +195,7 @@ class UserAdmin(InvitingAdmin):
     def choices(self, request: HttpRequest, within: BrandScope) -> QuerySet[Any]:
         return seen(self.get_queryset(request), within)
 
-    def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:  # noqa: ARG002 - the page's signature
+    def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:
         """A user belongs to no brand: any role that allows the verb suffices, for all users who are visible."""
         return bool(self.brand_scope(request, verb))
 
@@ -263,7 +263,7 @@ def as_known(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]:
     if within.everywhere:
         names = {"first_name_here": F("first_name"), "last_name_here": F("last_name")}
         return rows.annotate(is_ours=Value(True), joined_at=F("date_joined"), **names)  # noqa: FBT003
-    account: Any = User._meta.get_field("points_rows").related_model  # noqa: SLF001 - Django's public API of models
+    account: Any = User._meta.get_field("points_rows").related_model
     accounts = account.objects.filter(user=OuterRef("pk"), brand__in=within.brand_ids).order_by("pk")
     works = StaffRole.objects.filter(user=OuterRef("pk"), brand__in=within.brand_ids)
     is_ours = Q(registered_brand__in=within.brand_ids) | Exists(works)

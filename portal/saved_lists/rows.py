@@ -28,7 +28,7 @@ def labels_by_scope(user: Any) -> dict[BrandScope, list[str]]:
     """The lists that `user` may see, by their brand scope."""
     result: dict[BrandScope, list[str]] = {}
     for model in admin.site._registry:  # noqa: SLF001 - there is no other list of all pages
-        label = model._meta.label_lower  # noqa: SLF001 - Django's public API
+        label = model._meta.label_lower
         if scope := brand_scope(user, VIEW, label):
             result.setdefault(scope, []).append(label)
     return result

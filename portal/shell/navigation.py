@@ -44,7 +44,7 @@ class Tabs:
 def entries() -> dict[Group, dict[str, SidebarEntry]]:
     """Group -> model label -> entry, in order, as the pages declare it. All are registered by the first call."""
     pages = [
-        (entry, model._meta.label_lower)  # noqa: SLF001 - Django's public API of models
+        (entry, model._meta.label_lower)
         for model, page in admin.site._registry.items()  # noqa: SLF001 - there is no other list of all pages
         if (entry := getattr(page, "sidebar", None))
     ]

@@ -122,7 +122,7 @@ def address(brand: Brand | None) -> str:
 
 def has_own_accent(brand: Brand) -> bool:
     """Whether the brand has a custom accent; otherwise it has the product's colours."""
-    default: str = Brand._meta.get_field("colour_accent").default  # noqa: SLF001 - Django's public API
+    default: str = Brand._meta.get_field("colour_accent").default
     return brand.colour_accent != default
 
 

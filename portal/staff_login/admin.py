@@ -149,7 +149,7 @@ class InvitationStateFilter(StateFilter):
     parameter_name = "state"
     states: ClassVar = dict(Invitation.State.choices)
 
-    def condition(self, value: str, brands: Sequence[Brand]) -> Q:  # noqa: ARG002 - its base's signature
+    def condition(self, value: str, brands: Sequence[Brand]) -> Q:
         unused, now = Q(pk__in=Invitation.objects.unused()), timezone.now()
         return {
             Invitation.State.PENDING: unused & Q(expires_at__gt=now),
@@ -209,7 +209,7 @@ class InvitationAdmin(TenantAdmin):
             return badge("warning", _("Failed so far; retried every minute"))
         return badge("info", _("Waiting"))
 
-    def create(self, request: HttpRequest, obj: Invitation, form: Any) -> Invitation:  # noqa: ARG002
+    def create(self, request: HttpRequest, obj: Invitation, form: Any) -> Invitation:
         made = invitations.create(
             brand=obj.brand, email=obj.email, role=obj.role, by=staff_user(request), at=timezone.now()
         )

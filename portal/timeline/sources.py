@@ -79,5 +79,5 @@ def visible_to(user: Any, brand: Brand) -> Iterator[Source]:
 
 def address_of(row: Any) -> str:
     """The address of a row's page."""
-    opts = row._meta  # noqa: SLF001 - Django's public API of models
+    opts = row._meta
     return reverse(f"admin:{opts.app_label}_{opts.model_name}_change", args=[row.pk])

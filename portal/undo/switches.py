@@ -50,7 +50,7 @@ def kind(label: str) -> UndoKind:
     def switch_back(request: HttpRequest, offer: UndoOffer) -> None:
         model = apps.get_model(label)
         page: Any = admin.site.get_model_admin(model)
-        rows = model._base_manager.select_for_update(no_key=True, of=("self",))  # noqa: SLF001 - Django's public API
+        rows = model._base_manager.select_for_update(no_key=True, of=("self",))
         row: Any = rows.get(pk=offer.arguments["row"], brand=offer.brand_id)
         if getattr(row, FIELD) != offer.arguments[FIELD] or offers.changed_since(offer, [row.pk]):
             raise offers.changed_since_error()

@@ -110,7 +110,7 @@ class BatchPages(TenantAdmin):
             page_context["media"] = Media()  # the form's media, needed only on the settings tab
         return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
 
-    def response_post_save_change(self, request: HttpRequest, obj: BatchRange) -> HttpResponseRedirect:  # noqa: ARG002 - Django's
+    def response_post_save_change(self, request: HttpRequest, obj: BatchRange) -> HttpResponseRedirect:
         return HttpResponseRedirect(reverse("admin:authcodes_batchrange_change", args=[obj.pk]))
 
     def figures_of(self, request: HttpRequest, batch: BatchRange, seen: Sequence[str]) -> dict[str, Any]:

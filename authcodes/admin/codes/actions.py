@@ -66,7 +66,7 @@ class CodeActionsAdmin(ExportingAdmin):
         codes = self.chosen(request, queryset)
         return bulk_actions.of_chosen(self, request, codes, kind, note)
 
-    def save_model(self, request: HttpRequest, obj: AuthCode, form: Any, change: bool) -> None:  # noqa: FBT001, ARG002 - Django's
+    def save_model(self, request: HttpRequest, obj: AuthCode, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
         if not self.may(request, CHANGE, obj):
             raise PermissionDenied
         changed = {name: form.cleaned_data[name] for name in form.changed_data}

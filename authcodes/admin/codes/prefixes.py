@@ -78,7 +78,7 @@ class CodePrefixAdmin(TenantAdmin):
         fields = [*super().get_readonly_fields(request, obj), "reserved_at", "reserved_by"]
         return [*(name for name in fields if name != "brand"), "prefix"] if obj else fields
 
-    def create(self, request: HttpRequest, obj: CodePrefix, form: Any) -> CodePrefix:  # noqa: ARG002
+    def create(self, request: HttpRequest, obj: CodePrefix, form: Any) -> CodePrefix:
         brand, prefix = form.cleaned_data["brand"], form.cleaned_data["prefix"]
         return prefixes.reserve(brand=brand, prefix=prefix, at=timezone.now(), by=staff_user(request))
 

@@ -53,5 +53,5 @@ class PrinterAdmin(ImportingAdmin):
         """Redirect to rulers and crosses with this printer's correction: they should meet a sheet's corners."""
         return redirect(f"{reverse('admin:authcodes_printrun_calibration')}?{urlencode({'printer': object_id})}")
 
-    def has_act_permission(self, request: HttpRequest, object_id: Any = None) -> bool:  # noqa: ARG002 - unfold's
+    def has_act_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return self.has_change_permission(request)

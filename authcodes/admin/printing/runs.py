@@ -57,7 +57,7 @@ class QueueFilter(StateFilter):
         "failed": gettext_lazy("No file"),
     }
 
-    def condition(self, state: str, brands: Sequence[Brand]) -> Q:  # noqa: ARG002 - its base's signature
+    def condition(self, state: str, brands: Sequence[Brand]) -> Q:
         return {
             "todo": Q(done_at__isnull=True, job__status=Job.Status.DONE),
             "making": Q(job__status__in=Job.UNFINISHED),

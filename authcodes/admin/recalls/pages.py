@@ -93,8 +93,8 @@ class RecallAdmin(AddCodesWizard):
         self,
         request: HttpRequest,
         object_id: str,
-        form_url: str = "",  # noqa: ARG002 - Django's
-        extra_context: dict[str, Any] | None = None,  # noqa: ARG002 - Django's
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         recall = self.get_object(request, object_id)
         if request.method == "POST":  # a recall is never edited

@@ -51,8 +51,8 @@ class RecallWizard(LiveAdmin):
     def add_view(
         self,
         request: HttpRequest,
-        form_url: str = "",  # noqa: ARG002 - Django's
-        extra_context: dict[str, Any] | None = None,  # noqa: ARG002 - Django's
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         if not self.has_add_permission(request):
             raise PermissionDenied

@@ -11,7 +11,7 @@ from loyalty.programme import consistency as programme
 class Command(BaseCommand):
     help = "Compare the rollups with the scans and the ledger; exit with 1 and the differences if they disagree."
 
-    def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
+    def handle(self, *args: Any, **options: Any) -> None:
         result = [*consistency.differences(), *programme.differences()]
         for each in result:
             self.stdout.write(f"{each.subject}: {each.check}: expected {each.expected}, found {each.actual}")

@@ -290,7 +290,7 @@ def cases(brand: Brand, model: Any, size: int) -> dict[str, str]:
 
 
 def list_of(model: Any, *, of: str = "admin") -> str:
-    return reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_changelist", current_app=of)  # noqa: SLF001
+    return reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_changelist", current_app=of)
 
 
 def pages_of(brand: Brand, model: Any, size: int) -> tuple[str, str, str, str]:

@@ -101,7 +101,7 @@ def addresses(brand: Any, size: int) -> dict[str, str]:
         by_name |= {
             f"{name}: {what}": address for what, address in cases(brand, model, size).items() if is_displayed(what)
         }
-    return by_name | {f"{model._meta.model_name}s": list_of(model) for model in FIRST_PAGES}  # noqa: SLF001
+    return by_name | {f"{model._meta.model_name}s": list_of(model) for model in FIRST_PAGES}
 
 
 def is_displayed(what: str) -> bool:

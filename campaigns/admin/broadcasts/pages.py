@@ -85,12 +85,12 @@ class BroadcastAdmin(FormPages):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_delete_permission(request, obj) and (obj is None or obj.state == State.DRAFT)
 
-    def create(self, request: HttpRequest, obj: Broadcast, form: Any) -> Broadcast:  # noqa: ARG002 - as pages have it
+    def create(self, request: HttpRequest, obj: Broadcast, form: Any) -> Broadcast:
         obj.created_by = staff_user(request)
         lifecycle.save(obj)
         return obj
 
-    def store(self, obj: Broadcast, fields: set[str]) -> None:  # noqa: ARG002 - the texts are not a form field
+    def store(self, obj: Broadcast, fields: set[str]) -> None:
         lifecycle.save(obj)
 
     def response_add(self, request: HttpRequest, obj: Broadcast, post_url_continue: Any = None) -> HttpResponse:

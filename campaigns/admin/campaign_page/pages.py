@@ -48,13 +48,13 @@ class CampaignPages(CampaignActs):
             **super().own_views(),
         }
 
-    def get_changelist(self, request: HttpRequest, **more: Any) -> type[CountedChangeList]:  # noqa: ARG002 - Django's
+    def get_changelist(self, request: HttpRequest, **more: Any) -> type[CountedChangeList]:
         return CampaignList
 
-    def response_post_save_add(self, request: HttpRequest, obj: Campaign) -> HttpResponseRedirect:  # noqa: ARG002 - Django's
+    def response_post_save_add(self, request: HttpRequest, obj: Campaign) -> HttpResponseRedirect:
         return HttpResponseRedirect(page_address(obj.pk))
 
-    def response_post_save_change(self, request: HttpRequest, obj: Campaign) -> HttpResponseRedirect:  # noqa: ARG002 - as above
+    def response_post_save_change(self, request: HttpRequest, obj: Campaign) -> HttpResponseRedirect:
         return HttpResponseRedirect(page_address(obj.pk))
 
     def page(self, request: HttpRequest, pk: int) -> HttpResponse:

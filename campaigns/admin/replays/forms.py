@@ -101,7 +101,7 @@ class CampaignChoice(DraftForm):
 class LevelsDraft(DraftForm):
     """The brand's levels as rows that can be changed, removed and added; a row without a name is ignored."""
 
-    def offer(self, row: str) -> None:  # noqa: ARG002 - no page links here
+    def offer(self, row: str) -> None:
         own = levels.levels_of(self.brand)
         self.numbers = range(min(len(own) + MORE_LEVELS, drafts.MAX_LEVELS))
         for number in self.numbers:

@@ -26,7 +26,7 @@ class ActiveCell(BooleanCell):
         """Raises ValidationError."""
         return State.ACTIVE.value if super().clean(value, row, **more) else State.PAUSED.value
 
-    def render(self, value: Any, obj: Any = None, **_more: Any) -> str:  # noqa: ARG002 - the library's signature
+    def render(self, value: Any, obj: Any = None, **_more: Any) -> str:
         return YES if value == State.ACTIVE else NO
 
 

@@ -202,7 +202,7 @@ class EarningRuleAdmin(RuleStates, RuleReplays, FormPages, ImportingAdmin, Trans
             return JsonResponse({"sentence": "", "notes": problems, "lines": [(_("Cannot be tested"), problems)]})
         return JsonResponse(answer(request, form.instance))
 
-    def read_back(self, request: HttpRequest, rule: EarningRule) -> Mapping[str, Any]:  # noqa: ARG002 - as trial
+    def read_back(self, request: HttpRequest, rule: EarningRule) -> Mapping[str, Any]:
         return {"sentence": sentences.readable(rule), "notes": rule_try_out.notes_on(rule)}
 
     def trial(self, request: HttpRequest, rule: EarningRule) -> Mapping[str, Any]:

@@ -120,7 +120,7 @@ class RuleStates(TenantAdmin):
         rule = locked(rule_id)
         names = EarningRule.objects.filter(brand=rule.brand).values_list("name", flat=True)
         rule.pk, rule.state = None, State.DRAFT
-        rule._state.adding = True  # noqa: SLF001 - Django's way to copy a row
+        rule._state.adding = True
         rule.name = name_of_copy(rule.name, taken=names)
         most = approvals.ceiling(brand=rule.brand, reward_type=rule.reward_type)
         rule.reward_value = min(rule.reward_value, most)

@@ -19,7 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("--prune", action="store_true", help="also switch off or delete what the file lacks")
         parser.add_argument("--yes", action="store_true", help="do not ask")
 
-    def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
+    def handle(self, *args: Any, **options: Any) -> None:
         with commands.reported():
             brand, file = commands.brand_of(options["brand"]), commands.file_at(options["file"])
             planned = None

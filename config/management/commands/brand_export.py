@@ -14,6 +14,6 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("brand", metavar="BRAND", help="its slug")
 
-    def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
+    def handle(self, *args: Any, **options: Any) -> None:
         with commands.reported():
             self.stdout.write(writing.write(commands.brand_of(options["brand"])), ending="")

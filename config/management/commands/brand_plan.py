@@ -19,7 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("file", metavar="FILE")
         parser.add_argument("--prune", action="store_true", help="also switch off or delete what the file lacks")
 
-    def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
+    def handle(self, *args: Any, **options: Any) -> None:
         with commands.reported():
             brand, file = commands.brand_of(options["brand"]), commands.file_at(options["file"])
             steps = applying.plan(brand, file, prune=options["prune"])

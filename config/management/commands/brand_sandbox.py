@@ -18,7 +18,7 @@ class Command(BaseCommand):
         parser.add_argument("file", metavar="FILE")
         parser.add_argument("--name", default="", help="what it is called; else its slug")
 
-    def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
+    def handle(self, *args: Any, **options: Any) -> None:
         slug = options["slug"]
         with commands.reported():
             file = commands.file_at(options["file"])

@@ -10,7 +10,7 @@ from authcodes.scanning import consistency
 class Command(BaseCommand):
     help = "Compare balances, ledger, progress, events and scans; exit with 1 and the differences if they disagree."
 
-    def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
+    def handle(self, *args: Any, **options: Any) -> None:
         rows = list(consistency.differences())
         for each in rows:
             self.stdout.write(f"{each.subject}: {each.check}: expected {each.expected}, found {each.actual}")

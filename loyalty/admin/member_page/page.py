@@ -61,7 +61,7 @@ class MemberView(RewardsOfMember, Notes, Merging):
         self,
         request: HttpRequest,
         object_id: str,
-        form_url: str = "",  # noqa: ARG002 - Django's signature
+        form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         member: UserPoints = self.get_object(request, unquote(object_id))

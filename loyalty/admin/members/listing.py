@@ -31,7 +31,7 @@ class LevelFilter(TextFilter):
     title = gettext_lazy("level")
     parameter_name = "level"
 
-    def condition(self, value: str, brands: Sequence[Brand]) -> Q:  # noqa: ARG002 - its base's signature
+    def condition(self, value: str, brands: Sequence[Brand]) -> Q:
         return Q(current_level="" if value == "-" else value)
 
 

@@ -34,7 +34,7 @@ class SenderDomainAdmin(TenantAdmin):
     add_fieldsets = ((None, {"fields": ("brand", "domain")}),)
     actions = ("check_again",)
 
-    def create(self, request: HttpRequest, obj: Any, form: Any) -> SenderDomain:  # noqa: ARG002 - base signature
+    def create(self, request: HttpRequest, obj: Any, form: Any) -> SenderDomain:
         return sender_domains.create(brand=obj.brand, domain=obj.domain, at=timezone.now())
 
     def delete_row(self, obj: Any) -> None:

@@ -34,7 +34,7 @@ class SuppressedAddressAdmin(TenantAdmin):
 
     def get_search_results(
         self,
-        request: HttpRequest,  # noqa: ARG002 - Django's signature
+        request: HttpRequest,
         queryset: QuerySet[SuppressedAddress],
         search_term: str,
     ) -> tuple[QuerySet[SuppressedAddress], bool]:

@@ -76,7 +76,7 @@ class PoolCodeResource(TenantResource):
         model = PoolCode
         import_id_fields = ()
 
-    def plan(self, table: Table, *, lock: bool = False) -> Plan:  # noqa: ARG002 - only writes new rows
+    def plan(self, table: Table, *, lock: bool = False) -> Plan:
         self.check_table(table)
         planned = [PlannedRow(row.line, row.values) for row in table.rows]
         cells = [dict(zip(table.columns, (cell.strip() for cell in row.values), strict=True)) for row in table.rows]

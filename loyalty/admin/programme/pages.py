@@ -38,7 +38,7 @@ class MovementFilter(StateFilter):
     parameter_name = "of"
     states: ClassVar = CHOICES
 
-    def condition(self, value: str, brands: Sequence[Brand]) -> Q:  # noqa: ARG002 - its base's signature
+    def condition(self, value: str, brands: Sequence[Brand]) -> Q:
         return Q(movement=value)
 
 

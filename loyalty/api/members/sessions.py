@@ -66,7 +66,7 @@ class RefreshInput(Input):
 class TokenTypeField(serializers.ChoiceField):
     """The type of an access token, which is always Bearer."""
 
-    def get_attribute(self, instance: Any) -> str:  # noqa: ARG002 - DRF's signature
+    def get_attribute(self, instance: Any) -> str:
         return "Bearer"
 
 

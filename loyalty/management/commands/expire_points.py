@@ -16,7 +16,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--brand", metavar="SLUG", help="of this brand only")
 
-    def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
+    def handle(self, *args: Any, **options: Any) -> None:
         brands = Brand.objects.exclude(points_expire=Brand.Expiry.NEVER).order_by("slug")
         if options["brand"]:
             brands = brands.filter(slug=options["brand"])

@@ -19,7 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("--platform", default="", choices=Platform.values, help="this one only")
         parser.add_argument("--behind", action="store_true", help="only passes whose last change was not delivered")
 
-    def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
+    def handle(self, *args: Any, **options: Any) -> None:
         brand = Brand.objects.filter(slug=options["brand"]).first()
         if brand is None:
             raise CommandError(f"There is no brand {options['brand']}.")

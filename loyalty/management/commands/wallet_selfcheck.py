@@ -16,7 +16,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--brand", default="", metavar="SLUG", help="this brand only; it should offer passes")
 
-    def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
+    def handle(self, *args: Any, **options: Any) -> None:
         slug = options["brand"]
         if slug and not Brand.objects.filter(slug=slug).exists():
             raise CommandError(f"There is no brand {slug}.", returncode=int(Severity.CRITICAL))

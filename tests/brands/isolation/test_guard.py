@@ -140,7 +140,7 @@ class TestBehindPgBouncer:
     """The next transaction may run in another session, so nothing may remain in this one."""
 
     @pytest.fixture(autouse=True)
-    def pooled(self, monkeypatch, brand):  # noqa: ARG002
+    def pooled(self, monkeypatch, brand):
         factories.brand()
         connection.ensure_connection()
         connection.assume()

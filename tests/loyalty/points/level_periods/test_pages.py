@@ -186,7 +186,7 @@ def test_member_of_a_deleted_level_sees_its_end(new_programme, api):
     staff_client = browser(staff(programme.brand, role="support"))
 
     html = html_of(staff_client.get(address("loyalty.userpoints", "change", member.pk)))
-    body = api.as_customer(member.user, of=programme.brand).get("customer/loyalty/points").json()["data"]
+    body = api.as_customer(member.user, brand=programme.brand).get("customer/loyalty/points").json()["data"]
 
     assert "Permanently" not in html
     until = member.level_until

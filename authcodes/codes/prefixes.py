@@ -84,7 +84,7 @@ def release(*, reserved: CodePrefix) -> None:
     """
     with transaction.atomic(), row_guard.disabled("batches of every brand that had the prefix"):
         CodePrefix.objects.select_for_update().filter(pk=reserved.pk).first()
-        if BatchRange.objects.filter(prefix=reserved.prefix).exists():
+        if BatchRange.objects.filter(prefix=reserved.prefix, printed_elsewhere=False).exists():
             raise BatchRejected(
                 _("Batches use this prefix, so it cannot be released. Move it to another brand instead.")
             )

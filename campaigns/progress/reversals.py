@@ -6,13 +6,14 @@ from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Greatest
 
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign, CampaignBudgetUse, Milestone, RewardClaim, UserLoyaltyCampaign
 from core.json_values import json_number
 from events.models import Event
+from loyalty.models.accounts import UserPoints
 from loyalty.points import accounts
 
 ZERO, ONE, CENT = Decimal(0), Decimal(1), Decimal("0.01")
@@ -58,19 +59,29 @@ def reverse_progress(
     outcome = (order_event.outcome if order_event else None) or {}
     counted = {each["campaign_id"]: each for each in outcome.get("campaigns", ())}
     rows = UserLoyaltyCampaign.objects.select_related("campaign").filter(user=user_id, campaign__in=counted)
-    unfinished = (row for row in rows.order_by("pk") if 0 < row.progress < row.campaign.target_value)
+    unfinished = [row for row in rows.order_by("pk") if 0 < row.progress < row.campaign.target_value]
+    account = accounts.account_of(brand_id=brand_id, user_id=user_id) if unfinished else None
+    if account is None:
+        return []
+    # Claims made before a merge stay with the merged account.
+    own_accounts = UserPoints.objects.filter(pk__in=account.ledger_accounts)
+    claims = RewardClaim.objects.filter(user__in=own_accounts.values("user"))
     changes = [
-        change for row in unfinished if (change := _reverse_in_campaign(row, counted[row.campaign_id], returned, at))
+        change
+        for row in unfinished
+        if (change := _reverse_in_campaign(row, counted[row.campaign_id], returned, claims, at))
     ]
     if changes:
-        account = accounts.account_of(brand_id=brand_id, user_id=user_id)
-        assert account is not None  # noqa: S101 - the caller has locked it
         accounts.touch(account=account.pk, at=at)
     return changes
 
 
 def _reverse_in_campaign(
-    row: UserLoyaltyCampaign, counted: dict[str, Any], returned: ReturnedPart, at: datetime
+    row: UserLoyaltyCampaign,
+    counted: dict[str, Any],
+    returned: ReturnedPart,
+    claims: QuerySet[RewardClaim],
+    at: datetime,
 ) -> dict[str, Any] | None:
     """None: the order counts nothing in the current round, or not all of the order is returned yet."""
     if counted.get("round", 1) != row.round:
@@ -80,18 +91,21 @@ def _reverse_in_campaign(
         step = returned.of(step)
     elif not returned.is_all:
         return None
-    return _write_reversal(row, min(step, row.progress), counted.get("products") or [], at) if step else None
+    return _write_reversal(row, min(step, row.progress), counted.get("products") or [], claims, at) if step else None
 
 
-def _write_reversal(row: UserLoyaltyCampaign, step: Decimal, products: list[int], at: datetime) -> dict[str, Any]:
+def _write_reversal(
+    row: UserLoyaltyCampaign, step: Decimal, products: list[int], claims: QuerySet[RewardClaim], at: datetime
+) -> dict[str, Any]:
     progress = row.progress - step
     above = set(Milestone.objects.filter(campaign=row.campaign_id, threshold__gt=progress).values_list("pk", flat=True))
-    claims = RewardClaim.objects.filter(user=row.user_id, milestone__in=above, round=row.round)
-    unclaimed = claims.filter(status=RewardClaim.Status.AVAILABLE)
-    points = sum((each for each in unclaimed.values_list("points", flat=True) if each), ZERO)
+    claims = claims.filter(milestone__in=above, round=row.round)
+    unclaimed = claims.filter(user=row.user_id, status=RewardClaim.Status.AVAILABLE)
+    withdrawn = dict(unclaimed.values_list("milestone_id", "points"))
     unclaimed.delete()
-    # Without a claim its reward was withdrawn, or withheld because the budget was used up: it can be reached again.
-    reachable = above - set(claims.values_list("milestone_id", flat=True))
+    points = sum((each for each in withdrawn.values() if each), ZERO)
+    # Without any claim a reward was withheld, because the budget was used up: it can be reached again, too.
+    reachable = withdrawn.keys() | (above - set(claims.values_list("milestone_id", flat=True)))
     if points and row.campaign.budget is not None:
         left = Greatest(F("points") - points, ZERO)
         CampaignBudgetUse.objects.filter(campaign=row.campaign_id).update(points=left)
@@ -102,5 +116,5 @@ def _write_reversal(row: UserLoyaltyCampaign, step: Decimal, products: list[int]
         updated_at=at,
     )
     result = {"campaign_id": row.campaign_id, "progress": json_number(progress)}
-    # As in the outcome of an order, one step in the first round goes without saying.
+    # As in the outcome of an order, one step in the first round is left out.
     return result if step == ONE and row.round == 1 else {**result, "step": json_number(step), "round": row.round}

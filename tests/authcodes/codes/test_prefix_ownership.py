@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from authcodes.codes import prefixes
 from authcodes.errors import BatchRejected
+from authcodes.models.batches import BatchRange
 from authcodes.models.prefixes import CodePrefix
 from brands.models.audit import AuditLogEntry
 from tests.support import factories
@@ -22,6 +23,16 @@ def test_prefix_cannot_be_released_after_it_was_moved_away_from_its_batches(bran
         prefixes.release(reserved=CodePrefix.objects.get())
     with pytest.raises(BatchRejected, match="Batches use this prefix"):
         prefixes.release(reserved=reserved)
+
+
+def test_empty_prefix_is_not_held_by_batches_printed_elsewhere(brand):
+    reserved = prefixes.reserve(brand=brand, prefix="", at=timezone.now())
+    batch = factories.batch(factories.brand(), prefix="X-")
+    BatchRange.objects.filter(pk=batch.pk).update(prefix="", printed_elsewhere=True)
+
+    prefixes.release(reserved=reserved)
+
+    assert not CodePrefix.objects.filter(prefix="").exists()
 
 
 def test_prefix_that_the_brand_already_has_is_rejected_and_not_logged(brand):

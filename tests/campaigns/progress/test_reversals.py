@@ -42,3 +42,18 @@ def test_paid_milestone_stays_achieved_and_is_not_paid_twice(brand, customer, ca
 
     assert RewardClaim.objects.get().points == Decimal(20)
     assert factories.account(customer, brand).points == 20
+
+
+def test_milestone_paid_before_a_merge_is_not_paid_again(brand, customer, campaign):
+    Campaign.objects.filter(pk=campaign.pk).update(budget=100)
+    target = factories.customer(brand)
+    shop.buy(brand, customer, "A-1", subtotal="60.00")
+    factories.merge(target, customer, brand)
+
+    shop.cancel(brand, target, "A-1")
+    progress = UserLoyaltyCampaign.objects.get(user=target)
+    shop.buy(brand, target, "A-2", subtotal="60.00")
+
+    assert (progress.progress, progress.milestones_achieved) == (0, [campaign.milestones.get().pk])
+    assert RewardClaim.objects.get().points == Decimal(20)
+    assert factories.account(target, brand).points == 20

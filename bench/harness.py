@@ -105,7 +105,7 @@ def save(figures: Sequence[Figure], file: Path) -> None:
 
 
 def load(file: Path) -> list[Figure]:
-    """Other entries than a figure's own are left out: a tree that is compared may be older."""
+    """Unknown entries are ignored, because the other tree may be older."""
     names = {field.name for field in fields(Figure)}
     entries = json.loads(file.read_text())
     return [Figure(**{name: value for name, value in entry.items() if name in names}) for entry in entries]

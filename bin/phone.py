@@ -30,7 +30,7 @@ def local_address(elsewhere: tuple[str, int] = ELSEWHERE) -> str:
         message = f"--phone finds no network ({error.strerror}): connect this machine to the phone's, or set HOST"
         raise ServerError(message) from error
     if IPv4Address(address).is_global:
-        message = f"--phone would serve http to the whole internet: {address} is public. Set HOST if that is meant."
+        message = f"--phone would serve http to the whole internet: {address} is public. Set HOST if that is intended."
         raise ServerError(message)
     return address
 

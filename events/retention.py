@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from core.db.statements import Query, part, query
-from core.redis.client import ask, command
+from core.redis.client import call_or_none, command
 from events.models import Event
 
 # An event is dead after this many consecutive attempts that crashed their process.
@@ -76,7 +76,7 @@ def _purge(statement: Query[Purged], terms: dict[str, Any], *, mark: str, most_c
 
     Continues at the position stored under `mark`; without it, starts from the first event again.
     """
-    after, deleted = int(ask(lambda: command("GET", mark)) or 0), 0
+    after, deleted = int(call_or_none(lambda: command("GET", mark)) or 0), 0
     for _number in range(most_chunks):
         purged = statement.first(after=after, **terms)
         assert purged is not None  # noqa: S101 - an aggregate always returns a row
@@ -84,6 +84,6 @@ def _purge(statement: Query[Purged], terms: dict[str, Any], *, mark: str, most_c
         if purged.last_id is None or not purged.is_old:
             break
         after = purged.last_id
-        ask(lambda after=after: command("SET", mark, after, "KEEPTTL"))  # type: ignore[misc]
-        ask(lambda: command("EXPIRE", mark, MARK_SECONDS, "NX"))
+        call_or_none(lambda after=after: command("SET", mark, after, "KEEPTTL"))  # type: ignore[misc]
+        call_or_none(lambda: command("EXPIRE", mark, MARK_SECONDS, "NX"))
     return deleted

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from core.db.statements import query_values
-from core.redis.client import ask, command
+from core.redis.client import call_or_none, command
 from events import worker_signals
 from events.worker_signals import ConcurrencySlot
 
@@ -49,7 +49,7 @@ def _in_order(lane: str, workers: int) -> list[int]:
     brand_ids: list[int] = FETCH_BRANDS_WITH_DUE.all(lane=lane)
     random.shuffle(brand_ids)
     names = [_name(lane, brand_id, number) for brand_id in brand_ids for number in range(of_a_brand(workers))]
-    taken = ask(lambda: command("MGET", *names)) if len(brand_ids) > 1 else None
+    taken = call_or_none(lambda: command("MGET", *names)) if len(brand_ids) > 1 else None
     if not taken:
         return brand_ids
     each = of_a_brand(workers)

@@ -11,7 +11,7 @@ from celery import current_app
 from kombu.exceptions import OperationalError
 
 from core.lease_keeper import Keeper
-from core.redis.client import ask, command, outage, run
+from core.redis.client import call_or_none, command, outage, run
 
 logger = logging.getLogger(__name__)
 
@@ -59,11 +59,11 @@ class ConcurrencySlot:
     def renew(self) -> None:
         """Renew the slot; otherwise it becomes free after SLOT_LASTS_MS."""
         if self.name:
-            ask(lambda: run(RENEW, [self.name], [self.holder, SLOT_LASTS_MS]))
+            call_or_none(lambda: run(RENEW, [self.name], [self.holder, SLOT_LASTS_MS]))
 
     def release(self) -> None:
         """Release the slot, unless another worker has it by now."""
-        ask(lambda: run(RELEASE, [self.name], [self.holder]))
+        call_or_none(lambda: run(RELEASE, [self.name], [self.holder]))
 
 
 def _renew(slots: Sequence[ConcurrencySlot]) -> None:
@@ -93,13 +93,13 @@ def request_extra_worker(*, lane: str, queue: str) -> None:
 
 def pass_on(*, lane: str, queue: str) -> None:
     """Let wake-ups count again and call another worker, because this one has begun something that may take long."""
-    ask(lambda: run(DONE, [f"{CALL}:{lane}"], [CALLED, CALLED]))
+    call_or_none(lambda: run(DONE, [f"{CALL}:{lane}"], [CALLED, CALLED]))
     _call(CALL, CALL_LASTS_MS, lane, queue)
 
 
 def promise_recheck(*, lane: str, worker: str) -> None:
     """Spare publishers wake-ups for a moment. The caller must check once more after `done`."""
-    ask(lambda: command("SET", f"{CALL}:{lane}", worker, "PX", CHECK_LASTS_MS))
+    call_or_none(lambda: command("SET", f"{CALL}:{lane}", worker, "PX", CHECK_LASTS_MS))
 
 
 def done(*, lane: str, worker: str) -> None:
@@ -107,7 +107,7 @@ def done(*, lane: str, worker: str) -> None:
 
     Returns when no process relies on an earlier wake-up any longer.
     """
-    ask(lambda: run(DONE, [f"{CALL}:{lane}"], [worker, CALLED]))
+    call_or_none(lambda: run(DONE, [f"{CALL}:{lane}"], [worker, CALLED]))
     sleep(QUIET_SECONDS)
 
 
@@ -120,19 +120,19 @@ def acquire_slot(*, lane: str, count: int | None) -> Iterator[ConcurrencySlot | 
     holder = uuid4().hex
     for number in range(count or 0):
         slot = ConcurrencySlot(f"{SLOT}:{lane}:{number}", holder)
-        if ask(lambda slot=slot: command("SET", slot.name, holder, "NX", "PX", SLOT_LASTS_MS)):  # type: ignore[misc]
+        if call_or_none(lambda slot=slot: command("SET", slot.name, holder, "NX", "PX", SLOT_LASTS_MS)):  # type: ignore[misc]
             try:
                 with keeper.holding([slot]):
                     yield slot
             finally:
                 slot.release()
             return
-    yield ConcurrencySlot() if not count or ask(lambda: command("PING")) is None else None
+    yield ConcurrencySlot() if not count or call_or_none(lambda: command("PING")) is None else None
 
 
 def _call(key: str, milliseconds: int, lane: str, queue: str) -> bool:
     """Send a wake-up unless one is under way. Returns whether one is under way now."""
-    if not ask(lambda: command("SET", f"{key}:{lane}", CALLED, "NX", "PX", milliseconds)):
+    if not call_or_none(lambda: command("SET", f"{key}:{lane}", CALLED, "NX", "PX", milliseconds)):
         return not outage.is_on
     try:
         current_app.send_task("events.tasks.deliver_due", kwargs={"lane": lane}, queue=queue, ignore_result=True)

@@ -15,12 +15,12 @@ from loyalty.programme import rollups
 from loyalty.referrals import find
 from loyalty.wallets import selfcheck
 
-WEBHOOK_LOG_LASTS = timedelta(days=30)
+WEBHOOK_LOG_RETENTION = timedelta(days=30)
 
 
 def purge_webhook_log(*, at: datetime) -> int:
-    """Delete webhook deliveries older than WEBHOOK_LOG_LASTS from the log."""
-    return webhook_events.purge(before=at - WEBHOOK_LOG_LASTS)
+    """Delete webhook deliveries older than WEBHOOK_LOG_RETENTION from the log."""
+    return webhook_events.purge(before=at - WEBHOOK_LOG_RETENTION)
 
 
 purge_webhook_messages = periodic_task("loyalty.tasks.purge_webhook_messages", purge_webhook_log)

@@ -115,6 +115,17 @@ def test_template_variables_are_names_too():
     assert [rule.word for rule, _ in glossary_rules.retired_in_template("admin/words.html", "")] == ["words"]
 
 
+def test_names_that_the_glossary_quotes_exist():
+    rows = [line.split("|") for line in (glossary_rules.ROOT / "docs/glossary.md").read_text().splitlines()]
+    quoted = {name for row in rows if len(row) > 4 for name in re.findall(r"`([\w.*-]+)`", row[3])}
+    sources = [path for path in glossary_rules.files() if path.suffix in {".py", ".html"} and "tests" not in path.parts]
+    scripts = [path for app in glossary_rules.APPS for path in (glossary_rules.ROOT / app).rglob("*.js")]
+    code = "\n".join(path.read_text() for path in [*sources, *scripts])
+
+    assert len(quoted) > 100
+    assert [name for name in sorted(quoted) if name.rpartition(".")[2].rstrip("*") not in code] == []
+
+
 def test_model_names_have_english_plurals():
     plurals = [str(model._meta.verbose_name_plural) for model in apps.get_models()]
 

@@ -135,7 +135,7 @@ def test_rows_are_built_by_column_name(db, file):
 def test_unknown_column_name_is_an_error(db, file):
     pairs = statements.query(file("SELECT 1 AS first, 2 AS third"), returns=Pair)
 
-    with pytest.raises(TypeError, match=r"a\.sql returns first, third; wanted are first, second"):
+    with pytest.raises(TypeError, match=r"a\.sql returns first, third; expected first, second"):
         pairs.all()
 
 
@@ -157,5 +157,5 @@ def test_command_returns_number_of_changed_rows(db, file):
 
 def test_parts_must_match_their_placeholders(file):
     assert statements.part(file("SELECT {what}"), what="1") == "SELECT 1"
-    with pytest.raises(ValueError, match=r"a\.sql has no place for which"):
+    with pytest.raises(ValueError, match=r"a\.sql has no placeholder {which}"):
         statements.part(file("SELECT {what}"), which="1")

@@ -47,20 +47,20 @@ INSERT_PUBLISHED_ATTEMPT = query_values(
 
 
 def accept(result: ScanResult, context: ScanContext, scanned: str) -> int | None:
-    """Take a scan slot, record the scan and publish its event, in one statement. None if no slot is left."""
+    """Take a scan slot, record the scan and publish its event, in one statement. None if the limit is reached."""
     messages = [scan_event(result, context)] if result.points_status in EARNING else []
     messages += _webhook_event(result, context)
     assert result.snapshot is not None  # noqa: S101 - an accepted scan has a code
     parameters = _record(result, context, scanned)
     parameters |= publishing.insertion(messages=messages, brand_id=result.snapshot.brand_id, at=context.at)
-    count = _take_slot(result.snapshot, parameters)
+    count = _consume_scan(result.snapshot, parameters)
     if count is not None:
         publishing.wake_after_commit(messages)
     return count
 
 
-def _take_slot(snapshot: CodeSnapshot, parameters: dict[str, object]) -> int | None:
-    """Record an accepted scan. Returns the code's new scan count, None if no slot is left."""
+def _consume_scan(snapshot: CodeSnapshot, parameters: dict[str, object]) -> int | None:
+    """Record an accepted scan. Returns the code's new scan count, None if the limit is reached."""
     if snapshot.limit_reached:
         return TAKE_OVER_SCAN.first(**parameters, reservation_id=snapshot.reservation_id)
     return ACCEPT_SCAN.first(**parameters)
@@ -171,7 +171,7 @@ def record_accrual_scan(*, snapshot: CodeSnapshot, context: ScanContext, scan_id
     parameters = _record(result, context, snapshot.code)
     messages = _webhook_event(result, context)
     parameters |= publishing.insertion(messages=messages, brand_id=snapshot.brand_id, at=context.at)
-    if _take_slot(snapshot, parameters) is None:
+    if _consume_scan(snapshot, parameters) is None:
         raise ScanLimitReached
     metrics.scanned(outcome=result.outcome.value, reason=result.reason.value)
     publishing.wake_after_commit(messages)

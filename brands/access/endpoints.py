@@ -27,7 +27,7 @@ from core.errors import DomainError, NotFound
 
 R = TypeVar("R", bound=Model)
 F = TypeVar("F", bound=Callable[..., Any])
-Selection = Callable[..., QuerySet[Any]]  # a view's method that returns the rows to answer with
+RowSelector = Callable[..., QuerySet[Any]]  # a view's method that returns the rows to answer with
 Handler = Callable[..., Response]
 
 UNCHANGED = OpenApiResponse(description="Not modified: `If-None-Match` has the current `ETag`.")
@@ -153,10 +153,10 @@ class BrandRows:
         }
         return type(f"{name}ListOutput", (Output,), members)
 
-    def list_endpoint(self, name: str, summary: str) -> Callable[[Selection], Handler]:
+    def list_endpoint(self, name: str, summary: str) -> Callable[[RowSelector], Handler]:
         """Answer with a page of the rows that a view's method selects. The method's docstring is published."""
 
-        def decorate(method: Selection) -> Handler:
+        def decorate(method: RowSelector) -> Handler:
             @read_endpoint(
                 name,
                 summary,
@@ -175,11 +175,11 @@ class BrandRows:
 
         return decorate
 
-    def row_endpoint(self, name: str, summary: str) -> Callable[[Selection], Handler]:
+    def row_endpoint(self, name: str, summary: str) -> Callable[[RowSelector], Handler]:
         """Answer with the only row that a view's method selects, or with `missing`."""
         example = data_example("Current state", self.example)
 
-        def decorate(method: Selection) -> Handler:
+        def decorate(method: RowSelector) -> Handler:
             @read_endpoint(name, summary, self.row_output, example, raises=[self.missing])
             @for_brand(self.scope, self.label)
             @wraps(method)

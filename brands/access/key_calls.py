@@ -12,7 +12,7 @@ from typing import cast
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.timezone import get_current_timezone
 
-from core.redis.client import ask, command, run
+from core.redis.client import call_or_none, command, run
 
 MAX_CALLS = 100
 RETENTION_SECONDS = 30 * 24 * 3600  # after the latest call
@@ -55,7 +55,7 @@ def record(key_id: int, request: HttpRequest, status: int) -> None:
     path = "/" + PARAMETER.sub(r"{\1}", route)
     call = json.dumps([time(), request.method, path, status, getattr(request, "request_id", "")])
     key = redis_key(key_id, is_rejected=status == HTTPStatus.UNAUTHORIZED)
-    ask(lambda: run(PUSH, [key], (call, MAX_CALLS, RETENTION_SECONDS)))
+    call_or_none(lambda: run(PUSH, [key], (call, MAX_CALLS, RETENTION_SECONDS)))
 
 
 def latest(key_id: int) -> list[KeyCall] | None:
@@ -63,7 +63,7 @@ def latest(key_id: int) -> list[KeyCall] | None:
     result: list[KeyCall] = []
     for is_rejected in (False, True):
         key = redis_key(key_id, is_rejected=is_rejected)
-        stored = ask(lambda key=key: cast("list[bytes]", command("LRANGE", key, 0, MAX_CALLS - 1)))  # type: ignore[misc]
+        stored = call_or_none(lambda key=key: cast("list[bytes]", command("LRANGE", key, 0, MAX_CALLS - 1)))  # type: ignore[misc]
         if stored is None:
             return None
         result += [_call(json.loads(each)) for each in stored]

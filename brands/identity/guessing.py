@@ -181,7 +181,7 @@ def use(budgets: list[Budget], digest: bytes) -> tuple[int, Budget] | None:
     """Use all budgets once, or return the seconds to wait and the budget that is used up."""
     arguments = [part for budget in budgets for part in (budget.kind, budget.amount, budget.seconds)]
     keys = [budget.key for budget in budgets]
-    answer = client.ask(lambda: client.run(USE, keys, (time(), digest, *arguments)))
+    answer = client.call_or_none(lambda: client.run(USE, keys, (time(), digest, *arguments)))
     if answer is None:
         for budget in budgets:
             if budget.kind != "lock":
@@ -255,7 +255,7 @@ def count_unknown(guesser: Guesser) -> None:
         keys += [rate_limits.window_key(item, name, guesser.brand_id, whose), lock_key(guesser, locked)]
         counts += [item.amount * factor, item.get_expiry()]
     seconds = settings.UNKNOWN_CODE_LOCK_SECONDS
-    rejected = client.ask(lambda: client.run(COUNT_UNKNOWN, keys, (time(), seconds, *counts)))
+    rejected = client.call_or_none(lambda: client.run(COUNT_UNKNOWN, keys, (time(), seconds, *counts)))
     if rejected is None:
         for number, key in enumerate(keys[::2]):
             in_process_limits.hit(key, counts[2 * number], counts[2 * number + 1])

@@ -79,7 +79,7 @@ class Attempt:
 
     def succeeded(self) -> None:
         """The password was correct."""
-        client.ask(lambda: client.run(FORGIVE, self.keys, (self.endpoint, int(self.number == 0))))
+        client.call_or_none(lambda: client.run(FORGIVE, self.keys, (self.endpoint, int(self.number == 0))))
 
 
 def at_brand(brand_id: int | None) -> str:
@@ -110,7 +110,7 @@ def begin(*, endpoint: str, email: str, network: str, device: str = "", session:
     keys = _keys(endpoint, email, f"device:{device_id}" if device_id else f"network:{network}")
     waits = (FREE_TRIES, FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS)
     arguments = (*waits, settings.LOGIN_TRIES_PER_DAY, DAY_SECONDS, endpoint, int(bool(device_id)))
-    answer = client.ask(lambda: client.run(TRY, keys, arguments))
+    answer = client.call_or_none(lambda: client.run(TRY, keys, arguments))
     if answer is None:
         raise Unavailable
     milliseconds, number = answer
@@ -123,7 +123,7 @@ def begin(*, endpoint: str, email: str, network: str, device: str = "", session:
 
 def forgive(*, email: str) -> None:
     """Reset the day's attempts at every endpoint after a password change. A network's wait continues."""
-    client.ask(lambda: client.client().delete(f"{_prefix(email)}:day"))
+    client.call_or_none(lambda: client.client().delete(f"{_prefix(email)}:day"))
 
 
 def make_device(user: User) -> str:

@@ -161,7 +161,7 @@ def take(brand_id: int, resource: Resource) -> bool:
     """Count one use for today in Redis. Returns False, and counts nothing, if none is left today."""
     limit = remembered_limit(brand_id, resource)
     key = day_key(brand_id, resource, timezone.now())
-    return client.ask(lambda: client.run(TAKE, (key,), (1, limit, CACHE_SECONDS))) != 0
+    return client.call_or_none(lambda: client.run(TAKE, (key,), (1, limit, CACHE_SECONDS))) != 0
 
 
 def count_event(brand_id: int) -> None:
@@ -175,7 +175,7 @@ def count_event(brand_id: int) -> None:
 def note(brand_id: int, resource: Resource) -> None:
     """Count one use for today that cannot be rejected, whatever the quota."""
     key = day_key(brand_id, resource, timezone.now())
-    client.ask(lambda: client.run(TAKE, (key,), (1, 0, CACHE_SECONDS)))
+    client.call_or_none(lambda: client.run(TAKE, (key,), (1, 0, CACHE_SECONDS)))
 
 
 def until_tomorrow(at: datetime) -> timedelta:
@@ -247,7 +247,7 @@ def counters(brand_ids: Sequence[int]) -> Used | None:
     now = timezone.now()
     which = [(brand_id, str(resource)) for brand_id in brand_ids for resource in Resource if resource not in IN_TABLES]
     keys = [day_key(brand_id, resource, now) for brand_id, resource in which]
-    result: Any = client.ask(lambda: client.client().mget(keys))
+    result: Any = client.call_or_none(lambda: client.client().mget(keys))
     return None if result is None else {one: int(each or 0) for one, each in zip(which, result, strict=True)}
 
 

@@ -35,7 +35,7 @@ def count(kind: str, brand_id: int | None) -> None:
     if brand_id is not None:
         now = timezone.now()
         keys = (key_of(kind, brand_id, now), key_of_hour(now))
-        client.ask(lambda: client.run(COUNT, keys, (CACHE_SECONDS, f"{kind}:{brand_id}")))
+        client.call_or_none(lambda: client.run(COUNT, keys, (CACHE_SECONDS, f"{kind}:{brand_id}")))
 
 
 def today(brand_ids: Sequence[int]) -> dict[tuple[int, str], int]:
@@ -44,7 +44,9 @@ def today(brand_ids: Sequence[int]) -> dict[tuple[int, str], int]:
     if not which:
         return {}
     now = timezone.now()
-    result: Any = client.ask(lambda: client.client().mget([key_of(kind, brand_id, now) for brand_id, kind in which]))
+    result: Any = client.call_or_none(
+        lambda: client.client().mget([key_of(kind, brand_id, now) for brand_id, kind in which])
+    )
     return {one: int(number) for one, number in zip(which, result or (), strict=False) if number}
 
 
@@ -61,7 +63,7 @@ def store(*, at: datetime) -> int:
     StoppedAttempts.objects.filter(hour__lt=at - RETENTION).delete()
     this_hour = at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
     hours = [this_hour - timedelta(hours=back) for back in range(STORED_LATE // timedelta(hours=1))]
-    counted = client.ask(lambda: _counted(hours)) or []
+    counted = client.call_or_none(lambda: _counted(hours)) or []
     if not counted:
         return 0
     brands, kinds, moments, numbers = (list(column) for column in zip(*counted, strict=True))

@@ -293,7 +293,7 @@ class _Work:
         except DomainError as error:
             self._report(path, forms.domain_problem(error, section) if section else {"": error.message})
         except IntegrityError as error:
-            self._problem(path, f"The database refuses it: {str(error).splitlines()[0]}")
+            self._problem(path, f"The database rejects it: {str(error).splitlines()[0]}")
 
     def _report(self, path: str, problems: forms.Problems) -> None:
         for key, message in problems.items():

@@ -43,7 +43,7 @@ class Query(Generic[Row]):
         if not self._is_checked:
             named = tuple(column.name for column in cursor.description)
             if named != self._fields[: len(named)]:
-                raise TypeError(f"{self.name} returns {', '.join(named)}; wanted are {', '.join(self._fields)}")
+                raise TypeError(f"{self.name} returns {', '.join(named)}; expected {', '.join(self._fields)}")
             self._is_checked = True
         rows: list[tuple[Any, ...]] = cursor.fetchall()
         return rows
@@ -96,6 +96,6 @@ def _text(path: str, parts: Mapping[str, str]) -> str:
     text = "\n".join(line for line in lines if not line.lstrip().startswith(COMMENT))
     for name, put_in in parts.items():
         if f"{{{name}}}" not in text:
-            raise ValueError(f"{path} has no place for {name}")
+            raise ValueError(f"{path} has no placeholder {{{name}}}")
         text = text.replace(f"{{{name}}}", put_in)
     return text

@@ -6,7 +6,7 @@ While Redis is away, all calls are allowed.
 from dataclasses import dataclass
 from typing import Any
 
-from core.redis.client import ask, command, run
+from core.redis.client import call_or_none, command, run
 
 # KEYS: consecutive failures, the cooldown. ARGV: failures that open it, milliseconds for a probe. Returns the time to
 # wait.
@@ -45,7 +45,7 @@ class CircuitBreaker:
     def wait(self) -> float:
         """Seconds to leave the server alone. After 0, call it and report the result with `succeeded` or `failed`."""
         arguments = (self.failures, round(self.probe_seconds * 1000))
-        milliseconds: int = ask(lambda: run(WAIT, self._keys, arguments)) or 0
+        milliseconds: int = call_or_none(lambda: run(WAIT, self._keys, arguments)) or 0
         return milliseconds / 1000
 
     def failed(self) -> float:
@@ -53,15 +53,15 @@ class CircuitBreaker:
         longest = round(self.max_cooldown_seconds * 1000)
         lifetime = longest + RESET_AFTER_SECONDS * 1000
         arguments = (self.failures, round(self.cooldown_seconds * 1000), longest, lifetime)
-        milliseconds: int = ask(lambda: run(FAILED, self._keys, arguments)) or 0
+        milliseconds: int = call_or_none(lambda: run(FAILED, self._keys, arguments)) or 0
         return milliseconds / 1000
 
     def succeeded(self) -> None:
-        ask(lambda: command("DEL", *self._keys))
+        call_or_none(lambda: command("DEL", *self._keys))
 
     def failures_now(self) -> int:
         """The number of consecutive failures."""
-        result: Any = ask(lambda: command("GET", self._keys[0]))
+        result: Any = call_or_none(lambda: command("GET", self._keys[0]))
         return int(result or 0)
 
     def is_open(self) -> bool:
@@ -70,11 +70,11 @@ class CircuitBreaker:
     def took(self, seconds: float) -> None:
         """Remember a slow call for a minute."""
         if seconds > SLOW_SECONDS:
-            ask(lambda: command("SET", self._slow, 1, "EX", SLOW_LASTS_SECONDS))
+            call_or_none(lambda: command("SET", self._slow, 1, "EX", SLOW_LASTS_SECONDS))
 
     def is_slow(self) -> bool:
         """Whether a call was slow within the last minute: such servers may only occupy a part of the senders."""
-        return bool(ask(lambda: command("EXISTS", self._slow)))
+        return bool(call_or_none(lambda: command("EXISTS", self._slow)))
 
     @property
     def _slow(self) -> str:

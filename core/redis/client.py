@@ -42,12 +42,12 @@ class OutageState:
 outage = OutageState()
 
 
-def ask(question: Callable[[], T]) -> T | None:
+def call_or_none(call: Callable[[], T]) -> T | None:
     """Run a call to Redis. Returns its result, or None while Redis is away."""
     if outage.is_on:
         return None
     try:
-        return question()
+        return call()
     except redis.RedisError as error:
         outage.begin(error)
         disconnect()

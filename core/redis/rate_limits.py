@@ -18,7 +18,7 @@ from limits.strategies import MovingWindowRateLimiter
 from core.errors import RateLimited, Unavailable
 from core.observability import metrics
 from core.redis import in_process_limits
-from core.redis.client import PAUSE_SECONDS, ask, client_at, run
+from core.redis.client import PAUSE_SECONDS, call_or_none, client_at, run
 from core.web.client_address import NETWORK_BITS
 
 # Limits against guessing passwords or other brands' prefixes: an hour without Redis must not allow unlimited guesses.
@@ -75,7 +75,7 @@ def hit(name: str, *identifiers: object) -> None:
 
 def _hit(name: str, item: RateLimitItem, identifiers: Sequence[object]) -> None:
     key = (name, *map(str, identifiers))
-    passes = ask(lambda: limiter().hit(item, *key))
+    passes = call_or_none(lambda: limiter().hit(item, *key))
     if passes is None:
         if name in FAIL_CLOSED:
             raise Unavailable
@@ -99,7 +99,7 @@ def hit_brand(brand_id: int, *, app_in: str = "", counted_as: str = "") -> None:
         other = limit(counted_as)
         windows.append((counted_as, window_key(other, counted_as, brand_id), other.amount, other.get_expiry()))
     terms = [part for _name, _key, *those in windows for part in those]
-    result = ask(lambda: run(HIT, [key for _name, key, *_terms in windows], (time(), *terms)))
+    result = call_or_none(lambda: run(HIT, [key for _name, key, *_terms in windows], (time(), *terms)))
     if result is None:
         for _name, key, amount, seconds in windows:
             in_process_limits.hit(key, amount, seconds)
@@ -122,7 +122,7 @@ def _app_windows(item: RateLimitItem, brand_id: int, network: str) -> dict[str, 
 
 def wait_seconds(item: RateLimitItem, *identifiers: str) -> int:
     """Seconds until the oldest counted call leaves the window and the next one is allowed."""
-    window = ask(lambda: limiter().get_window_stats(item, *identifiers))
+    window = call_or_none(lambda: limiter().get_window_stats(item, *identifiers))
     return max(1, ceil(window.reset_time - time())) if window else PAUSE_SECONDS
 
 

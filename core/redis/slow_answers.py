@@ -7,11 +7,11 @@ TIMES, MAX_SECONDS = 120, 600
 
 
 def saved(key: str) -> bytes | None:
-    stored = client.ask(lambda: client.client().get(key))
+    stored = client.call_or_none(lambda: client.client().get(key))
     return stored if isinstance(stored, bytes) else None
 
 
 def save(key: str, answer: str, *, seconds: float) -> None:
     """`seconds`: how long it took to compute the answer."""
     life = min(MAX_SECONDS, max(1, int(seconds * TIMES)))
-    client.ask(lambda: client.client().set(key, answer, ex=life))
+    client.call_or_none(lambda: client.client().set(key, answer, ex=life))

@@ -3,7 +3,7 @@
 import zlib
 from datetime import datetime
 
-from core.redis.client import ask, command
+from core.redis.client import call_or_none, command
 from loyalty.models.wallets import Platform, WalletPass
 from loyalty.wallets import issuers
 from loyalty.wallets.apple import packages
@@ -21,9 +21,9 @@ def apple_package(*, wallet_pass: WalletPass, at: datetime) -> bytes:
     card = card_of(wallet_pass)
     shared = repr((card.design, issuer.apple, card.language)).encode()
     name = f"loyalty:wallet:{wallet_pass.pk}:{wallet_pass.version}:{zlib.crc32(shared)}"
-    saved = ask(lambda: command("GET", name))
+    saved = call_or_none(lambda: command("GET", name))
     if saved:
         return bytes(saved)
     made = packages.package(wallet_pass=wallet_pass, card=card, keys=issuer.for_apple)
-    ask(lambda: command("SET", name, made, "EX", CACHE_SECONDS))
+    call_or_none(lambda: command("SET", name, made, "EX", CACHE_SECONDS))
     return made

@@ -30,7 +30,7 @@ class PlannedRow:
     changes: CellChanges = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)  # by column; "" for the whole row
     more: Any = None  # a resource's own data about related rows
-    masked_values: Sequence[str] | None = None  # what the preview shows if `values` have a secret
+    masked_values: Sequence[str] | None = None  # what the preview shows if `values` contain a secret
 
     @property
     def outcome(self) -> Outcome:

@@ -315,10 +315,6 @@ PLACE = {"latitude": 46.9, "longitude": 7.4}
 CAMPAIGN_EVENT = "brand/loyalty/campaign/event"
 
 
-def profile_change(_scenario: Scenario) -> dict[str, Any]:
-    return {"first_name": "Ada", "notifications": {"points": {"email": True}}}
-
-
 def mailed_code(w: Scenario) -> dict[str, Any]:
     begun = w.registration
     return {"registration_id": str(begun.confirmation_id), "code": confirmations.code_of(begun.confirmation_id)}

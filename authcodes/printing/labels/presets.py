@@ -163,8 +163,8 @@ PRESETS = {
 DEFAULT_PRESET = "letter-30"
 
 # Where offices print on US Letter, by CLDR's paper sizes and with the outlying islands of the US: most of America, and
-# these places elsewhere. Everywhere else paper is A4; UTC has no known place.
-LETTER_AREAS = frozenset(("", "Canada", "Chile", "Mexico", "US", "UTC"))
+# these places elsewhere. Everywhere else paper is A4. A brand that never chose a time zone has UTC, and Letter.
+LETTER_AREAS = frozenset(("Canada", "Chile", "Mexico", "US", "UTC"))
 LETTER_ZONES = frozenset((
     "Asia/Manila", "Pacific/Easter", "Pacific/Guam", "Pacific/Honolulu", "Pacific/Johnston", "Pacific/Midway",
     "Pacific/Pago_Pago", "Pacific/Saipan", "Pacific/Samoa", "Pacific/Wake",
@@ -176,7 +176,7 @@ A4_IN_AMERICA = frozenset((
     "Cordoba", "Cuiaba", "Eirunepe", "Fortaleza", "Guayaquil", "Guyana", "Jujuy", "La_Paz", "Lima", "Maceio", "Manaus",
     "Mendoza", "Montevideo", "Noronha", "Paramaribo", "Porto_Acre", "Porto_Velho", "Recife", "Rio_Branco", "Rosario",
     "Santarem", "Sao_Paulo",
-    # The Caribbean except Puerto Rico and the islands of the US, and Honduras.
+    # Honduras, and the Caribbean except Puerto Rico and the US Virgin Islands.
     "Anguilla", "Antigua", "Aruba", "Barbados", "Cayman", "Curacao", "Dominica", "Grand_Turk", "Grenada", "Guadeloupe",
     "Havana", "Jamaica", "Kralendijk", "Lower_Princes", "Marigot", "Martinique", "Montserrat", "Nassau",
     "Port-au-Prince", "Port_of_Spain", "Santo_Domingo", "St_Barthelemy", "St_Kitts", "St_Lucia", "St_Vincent",

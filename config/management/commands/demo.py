@@ -48,7 +48,7 @@ class Command(BaseCommand):
             if lived:
                 import_string(f"{THREE_MONTHS}.catch_up")(lived, at=timezone.now())
         except (DemoConflictError, DomainError, OSError) as error:
-            raise CommandError(f"The demo was left alone: {error}") from error
+            raise CommandError(f"The demo was not changed: {error}") from error
         first, second = (BrandSummary(plan, brand, credentials) for plan, brand in zip(PLANS, brands, strict=True))
         if options["json"]:
             self.stdout.write(json.dumps({**first.for_programs(), "second_brand": second.for_programs()}, indent=2))

@@ -28,7 +28,7 @@ CODE_PATTERN = re.compile(r"[\x21-\x7e]+( [\x21-\x7e]+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class ParsedCode:
+class PartnerCodeRow:
     """A valid row of a file, and the digest of its code."""
 
     reward: Reward
@@ -123,7 +123,7 @@ class PoolCodeResource(TenantResource):
                 row.add_error("expires_at", " ".join(error.messages))
         row.instance = NamedCode(None, f"{cells['reward'][:80]}: {isolated(pools.masked(code))}")
         if not row.errors:
-            row.more = ParsedCode(matches[0], code, pools.digest(code), expires_at)
+            row.more = PartnerCodeRow(matches[0], code, pools.digest(code), expires_at)
 
     def _check_repeated_codes(self, planned: Sequence[PlannedRow]) -> None:
         same: dict[tuple[Any, ...], list[PlannedRow]] = defaultdict(list)

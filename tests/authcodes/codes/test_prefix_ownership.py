@@ -25,7 +25,7 @@ def test_prefix_cannot_be_released_after_it_was_moved_away_from_its_batches(bran
         prefixes.release(reserved=reserved)
 
 
-def test_empty_prefix_is_not_held_by_batches_printed_elsewhere(brand):
+def test_empty_prefix_is_not_used_by_batches_printed_elsewhere(brand):
     reserved = prefixes.reserve(brand=brand, prefix="", at=timezone.now())
     batch = factories.batch(factories.brand(), prefix="X-")
     BatchRange.objects.filter(pk=batch.pk).update(prefix="", printed_elsewhere=True)

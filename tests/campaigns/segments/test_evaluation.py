@@ -36,21 +36,21 @@ def reset_changes(brand):
 
 
 def test_a_new_segment_is_evaluated_as_a_whole(brand):
-    rich, poor = factories.customer(brand), factories.customer(brand)
+    rich, _poor = factories.customer(brand), factories.customer(brand)
     factories.points(rich, brand, 100)
     segment = factories.segment(brand, ("balance", "at_least", 50))
     at = timezone.now()
 
     assert evaluate_segment(segment, at=at) == Evaluation(joined=1, left=0, touched=None)
     segment.refresh_from_db()
-    assert member_ids(segment) == {rich.pk} != {poor.pk}
+    assert member_ids(segment) == {rich.pk}
     assert (segment.member_count, segment.evaluated_at, segment.fully_evaluated_at) == (1, at, at)
     [member] = SegmentMember.objects.all()
     assert (member.brand_id, member.since) == (brand.pk, at)
 
 
 def test_only_members_who_changed_are_evaluated_again(brand):
-    rich, poor, third = (factories.customer(brand) for _ in range(3))
+    rich, poor, _third = (factories.customer(brand) for _ in range(3))
     factories.points(rich, brand, 100)
     segment = factories.segment(brand, ("balance", "at_least", 50))
     evaluate_segment(segment)
@@ -63,7 +63,7 @@ def test_only_members_who_changed_are_evaluated_again(brand):
     reset_changes(brand)
     blocking.set_status(accounts=[factories.account(rich, brand)], status=UserPoints.Status.BLOCKED, at=timezone.now())
     assert evaluate_segment(segment) == Evaluation(joined=0, left=1, touched=1)
-    assert member_ids(segment) == {poor.pk} != {third.pk}
+    assert member_ids(segment) == {poor.pk}
     assert Segment.objects.get().member_count == 1
 
 
@@ -208,7 +208,7 @@ def test_unreadable_conditions_leave_the_members_unchanged(brand, customer):
     assert member_ids(segment) == {customer.pk}
 
 
-def test_task_evaluates_due_segments(brand):
+def test_due_segments_are_evaluated(brand):
     now = timezone.now()
     new, old, recent = (factories.segment(brand) for _ in range(3))
     set_tried_at(old, at=now - HOUR)
@@ -250,7 +250,7 @@ def test_due_segments_alternate_between_brands(brand):
     assert {first, second, third} == {many[0].pk, *(each.pk for each in other_segments)}
 
 
-def test_changed_segment_is_due_immediately(brand):
+def test_segment_that_was_never_tried_is_due(brand):
     segment = factories.segment(brand)
     evaluate_segment(segment)
     Segment.objects.update(plan_fingerprint="", tried_at=None)

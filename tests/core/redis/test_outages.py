@@ -121,7 +121,7 @@ def test_connections_are_replaced_after_an_outage(unique_id, outage, monkeypatch
     monkeypatch.setattr(client, "PAUSE_SECONDS", 0)
     before = client.command("CLIENT", "ID"), client.client().client_id()
 
-    assert client.ask(lambda: client.command("REFUSED")) is None
+    assert client.call_or_none(lambda: client.command("REFUSED")) is None
 
     assert not {client.command("CLIENT", "ID"), client.client().client_id()} & set(before)
 

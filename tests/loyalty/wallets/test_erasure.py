@@ -36,7 +36,7 @@ def test_object_at_google_expires_without_the_customers_name(brand, customer, ac
     assert "Wilhelmina" not in json.dumps(google.objects())
 
 
-def test_pass_remains_removed_if_its_person_is_erased_during_an_update(
+def test_pass_remains_removed_if_its_member_is_erased_during_an_update(
     brand, account, google, deliver_wallets, monkeypatch
 ):
     """The erasure drops the update's event, so the update's result is rolled back."""

@@ -190,8 +190,8 @@ def test_member_of_a_deleted_level_sees_its_end(new_programme, api):
 
     assert "Permanently" not in html
     until = member.level_until
-    shown = {name: body["level_end"][name] for name in ("level_until", "grace_until", "missing")}
-    assert shown == {
+    displayed_end = {name: body["level_end"][name] for name in ("level_until", "grace_until", "missing")}
+    assert displayed_end == {
         "level_until": until.isoformat(),
         "grace_until": (until + timedelta(days=5)).isoformat(),
         "missing": None,

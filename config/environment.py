@@ -72,7 +72,7 @@ def listed(name: str, cast: Callable[[str], T], default: str = "") -> list[T]:
 def brand_id(raw: str) -> str:
     """The ID of a brand, or `*`. Not a slug, which can change and be reused by another brand."""
     if raw != "*" and not (raw.isascii() and raw.isdecimal()):
-        raise ValueError(f"{raw!r} is no brand id; the id is on the brand's page in the portal, and never changes")
+        raise ValueError(f"{raw!r} is not a brand id; the id is on the brand's page in the portal, and never changes")
     return raw
 
 
@@ -111,7 +111,7 @@ def origin(name: str) -> str:
     def cast(raw: str) -> str:
         parts = urlsplit(raw)
         if parts.scheme not in {"https", "http"} or not parts.netloc or parts.path.strip("/") or parts.query:
-            raise ValueError(f"{raw!r} is no address like https://portal.example.com")
+            raise ValueError(f"{raw!r} is not an address like https://portal.example.com")
         return f"{parts.scheme}://{parts.netloc}"
 
     return value(name, "", cast)
@@ -180,7 +180,7 @@ def address(name: str) -> tuple[str, int] | None:
     def cast(raw: str) -> tuple[str, int]:
         host, _, port = raw.rpartition(":")
         if not host or not 0 < int(port) < 65_536:
-            raise ValueError(f"{raw!r} is no host:port")
+            raise ValueError(f"{raw!r} is not a host:port")
         return host.strip("[]"), int(port)
 
     return value(name, None, cast)

@@ -60,8 +60,8 @@ def earlier(selection: Selection) -> QuerySet[PrintRun]:
 
 
 def printed_spans(batch: BatchRange) -> list[Span]:
-    """The numbers in finished print files, as counted by Home. Runs of lists do not count: they may omit codes. One
-    query.
+    """The numbers in finished print files, as counted by Home. Runs of lists do not count: they may omit codes.
+    Uses one query.
     """
     if batch.printed_elsewhere:
         return [full_span(batch)] if batch.generated_count else []

@@ -119,7 +119,7 @@ def leased(*, pass_id: int, brand_id: int) -> Iterator[WalletPass]:
     """
     if TAKE_PASS.first(id=pass_id, brand=brand_id, busy=BUSY_SECONDS) is None:
         if WalletPass.objects.filter(pk=pass_id, brand_id=brand_id).exists():
-            raise messages.RetryLater("another worker is talking about this pass", after=timedelta(seconds=3))
+            raise messages.RetryLater("another worker has leased this pass", after=timedelta(seconds=3))
         raise NotFound(_("The brand has no such pass."))
     with keeper.holding([(pass_id, brand_id)]):
         yield WalletPass.objects.get(pk=pass_id)

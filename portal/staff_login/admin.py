@@ -213,10 +213,10 @@ class InvitationAdmin(TenantAdmin):
         made = invitations.create(
             brand=obj.brand, email=obj.email, role=obj.role, by=staff_user(request), at=timezone.now()
         )
-        self.have_mailed(request, made)
+        self.queue_mail(request, made)
         return made
 
-    def have_mailed(self, request: HttpRequest, invitation: Invitation) -> None:
+    def queue_mail(self, request: HttpRequest, invitation: Invitation) -> None:
         with row_guard.disabled("mails to staff have no brand, and origin_of compares the hostnames of all brands"):
             mails.write_invitation(invitation=invitation, origin=mails.origin_of(request))
 
@@ -232,21 +232,21 @@ class InvitationAdmin(TenantAdmin):
             "days. Earlier links stop working immediately."
         )
         title = _("Send the invitation again?")
-        return self.confirmed(request, object_id, self.sent_again, title, message, _("Send again"))
+        return self.confirmed(request, object_id, self.do_send_again, title, message, _("Send again"))
 
     @action(description=gettext_lazy("Revoke"), url_path="revoke", icon="block", permissions=["open"])
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         message = _("The link sent to %(email)s stops working immediately.")
-        return self.confirmed(request, object_id, self.revoked, _("Revoke the invitation?"), message, _("Revoke"))
+        return self.confirmed(request, object_id, self.do_revoke, _("Revoke the invitation?"), message, _("Revoke"))
 
-    def sent_again(self, request: HttpRequest, invitation: Invitation) -> None:
+    def do_send_again(self, request: HttpRequest, invitation: Invitation) -> None:
         self.remember(request, [invitation])
         invitations.renew(invitation=invitation, by=staff_user(request), at=timezone.now())
-        self.have_mailed(request, invitation)
+        self.queue_mail(request, invitation)
         self.note(request, [invitation], gettext_noop("Sent again"))
         self.message_user(request, _("An e-mail is being sent to %(email)s.") % {"email": invitation.email})
 
-    def revoked(self, request: HttpRequest, invitation: Invitation) -> None:
+    def do_revoke(self, request: HttpRequest, invitation: Invitation) -> None:
         self.remember(request, [invitation])
         invitations.revoke(invitation=invitation, at=timezone.now())
         self.note(request, [invitation], gettext_noop("Revoked"))

@@ -121,7 +121,7 @@ PRODUCTION = {
         ({"EMAIL_URL": "mail.example.com"}, "EMAIL_URL"),
         ({"OUTGOING_PRIVATE_NETWORKS": "10.1.0.0/16,here"}, "OUTGOING_PRIVATE_NETWORKS"),
         ({"JWT_EXTERNAL_JWKS_URL": "https://id.example.com/keys"}, "JWT_EXTERNAL_ISSUER"),
-        ({"SQS_BRANDS": "12,acme"}, "SQS_BRANDS has a bad value: 'acme' is no brand id"),
+        ({"SQS_BRANDS": "12,acme"}, "SQS_BRANDS has a bad value: 'acme' is not a brand id"),
         ({"DATABASE_URL": ""}, "DATABASE_URL or SECRET_KEY is missing, but ALLOWED_HOSTS names shop.example.com"),
         ({"DATABASE_URL": "", "ALLOWED_HOSTS": "localhost,10.0.0.5"}, "ALLOWED_HOSTS names 10.0.0.5"),
     ],

@@ -55,8 +55,9 @@ def _advice(brand: Brand, user: User) -> dict[str, str]:
 
 
 def summary_context(brand: Brand, batch_settings: BatchSettings, *, is_protection_chosen: bool) -> dict[str, Any]:
-    """The first and last code, what is printed, and the rules of the codes. Not what depends on a protection that is
-    still to be chosen.
+    """The first and last code, what is printed, and the rules of the codes.
+
+    Omits what depends on the protection until one is chosen.
     """
     first, last = batch_settings.numbering.first_code, batch_settings.numbering.last_code
     host = hostname_of(brand.pk)

@@ -90,4 +90,8 @@ def seconds(programs: dict[str, Server], name: str) -> float:
 def _pid(server: str) -> int:
     """The main process of an embedded server, a child of the process that started everything."""
     children = processor.children()[processor.root()]
-    return next(pid for pid in children if Path(f"/proc/{pid}/cwd").readlink().name == server)
+    for pid in children:
+        with contextlib.suppress(OSError):  # it ended during the loop
+            if Path(f"/proc/{pid}/cwd").readlink().name == server:
+                return pid
+    raise RuntimeError(f"{server} is not running")

@@ -14,7 +14,7 @@ MAX_CELL_LENGTH = 500  # characters of a value in a preview
 
 @dataclass(frozen=True, slots=True)
 class PreviewRow:
-    """A line of the file as text. `values` are those of a faulty line."""
+    """A line of the file as text."""
 
     line: int
     outcome: str
@@ -37,13 +37,13 @@ class PreviewRow:
 
 
 def preview_row(row: PlannedRow) -> PreviewRow:
-    """The values of a line are needed only next to its errors. A preview is stored, so secrets are masked."""
+    """A preview is stored, so secrets are masked."""
     values = row.values if row.masked_values is None else row.masked_values
     return PreviewRow(
         line=row.line,
         outcome=row.outcome.value,
         name=str(row.instance)[:120] if row.instance is not None and not row.errors else "",
-        values=[value[:MAX_CELL_LENGTH] for value in values] if row.errors else [],
+        values=[value[:MAX_CELL_LENGTH] for value in values],
         changes={
             name: (before[:MAX_CELL_LENGTH], after[:MAX_CELL_LENGTH]) for name, (before, after) in row.changes.items()
         },

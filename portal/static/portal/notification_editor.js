@@ -4,6 +4,7 @@ import { element } from "./elements.js";
 import { debounce, latestOnly, postForm } from "./requests.js";
 
 const PAUSE = 400;
+const CHOICE = ["brand", "template", "channel", "language"];
 const panel = document.querySelector("[data-notification-draft]");
 const form = document.getElementById("notificationtemplate_form");
 const [subject, body] = ["subject", "body"].map((name) => form?.elements[name]);
@@ -47,6 +48,7 @@ function start() {
   const ask = latestOnly(async (signal, follows) => {
     const data = new FormData(form);
     for (const [name, value] of Object.entries(panel.dataset)) if (!data.get(name)) data.set(name, value);
+    if (CHOICE.some((name) => !data.get(name))) return; // a new text for which not everything is chosen yet
     const draft = await postForm(panel.dataset.notificationDraft, data, signal);
     if (!draft) return;
     listNames(draft.names);
@@ -62,7 +64,7 @@ function start() {
   const soon = debounce(ask, PAUSE);
 
   form.addEventListener("input", () => soon(false));
-  for (const name of ["brand", "template", "channel", "language"]) {
+  for (const name of CHOICE) {
     form.elements[name]?.addEventListener("change", () => {
       soon.stop();
       ask(true);

@@ -163,8 +163,8 @@ PRESETS = {
 DEFAULT_PRESET = "letter-30"
 
 # Where offices print on US Letter, by CLDR's paper sizes and with the outlying islands of the US: most of America, and
-# these places elsewhere. Everywhere else paper is A4. A brand that never chose a time zone has UTC, and Letter.
-LETTER_AREAS = frozenset(("Canada", "Chile", "Mexico", "US", "UTC"))
+# these places elsewhere. Everywhere else paper is A4. Without a chosen time zone (UTC), it is Letter.
+LETTER_AREAS = frozenset(("", "Canada", "Chile", "Mexico", "US", "UTC"))
 LETTER_ZONES = frozenset((
     "Asia/Manila", "Pacific/Easter", "Pacific/Guam", "Pacific/Honolulu", "Pacific/Johnston", "Pacific/Midway",
     "Pacific/Pago_Pago", "Pacific/Saipan", "Pacific/Samoa", "Pacific/Wake",

@@ -11,7 +11,6 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -25,6 +24,7 @@ from core.spreadsheets.report import ReportFormat
 from jobs import file_exports, runner
 from jobs.kinds import NO_FILE, JobKind
 from jobs.models import Job
+from portal.base.links import admin_address
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import ExportingAdmin, start_export, within
 from portal.lists.selection import displayed_to, filters_of
@@ -54,7 +54,7 @@ def view(page: ExportingAdmin, request: HttpRequest) -> HttpResponse:
     try:
         changes = page.get_changelist_instance(request)
     except IncorrectLookupParameters:
-        return redirect(reverse(f"admin:{page.opts.app_label}_{page.opts.model_name}_changelist") + "?e=1")
+        return redirect(admin_address(page.opts.label_lower, "changelist") + "?e=1")
     brands = may.of(Brand.objects.all(), "pk")
     form = ExportForm(brands, request.POST or None, initial={"brand": request.GET.get("brand__id__exact")})
     if request.method == "POST" and form.is_valid():

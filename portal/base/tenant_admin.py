@@ -22,6 +22,7 @@ from brands.models.audit import AuditLogEntry
 from brands.models.tenants import Brand
 from core.errors import DomainError
 from core.forms.digits import AsciiDigits
+from core.numbers import is_id
 from portal.base import brand_choice
 from portal.base.audit_mixin import ROWS_BEFORE
 from portal.base.forms import Lookup, TenantForm
@@ -193,6 +194,12 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
             within = self.brand_scope(request, VIEW)
             seen[self.opts.label_lower] = list(within.of(Brand.objects.all(), "pk")) if within else []
         return seen[self.opts.label_lower]
+
+    def brand_seen(self, request: HttpRequest, brand_id: str) -> Brand | None:
+        """The brand with an ID from a request, if the user sees its rows here."""
+        if not is_id(brand_id):
+            return None
+        return self.brand_scope(request, VIEW).of(Brand.objects.all(), "pk").filter(pk=brand_id).first()
 
     def get_sortable_by(self, request: HttpRequest) -> Any:
         """Long lists cannot be sorted by columns without an index: that would read all rows."""

@@ -8,7 +8,6 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.urls import reverse
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
@@ -19,6 +18,7 @@ from brands.models.tenants import Brand
 from core import languages
 from jobs import queue
 from jobs.models import Job
+from portal.base.links import admin_address
 from portal.base.tenant_admin import TenantAdmin
 
 JOB = "jobs.job"
@@ -55,7 +55,7 @@ class ExportingAdmin(TenantAdmin):
 
     def export_address(self, query: QueryDict) -> str:
         requested = f"?{query.urlencode()}" if query else ""
-        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_export") + requested
+        return admin_address(self.opts.label_lower, "export") + requested
 
     def export_name(self, query: QueryDict) -> str:
         return _("Export %(rows)s") % {"rows": self.opts.verbose_name_plural}

@@ -26,6 +26,7 @@ from core.spreadsheets.report import Format
 from jobs.models import StagedUpload
 from portal.base.audit_mixin import audit_context
 from portal.base.job_panel import job_context
+from portal.base.links import admin_address
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.import_export import downloads, exportable, imports, large_files, tables, tickets
@@ -261,7 +262,7 @@ class ImportingAdmin(TenantAdmin):
         try:
             changes = self.get_changelist_instance(request)
         except IncorrectLookupParameters:
-            return redirect(reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist") + "?e=1")
+            return redirect(admin_address(self.opts.label_lower, "changelist") + "?e=1")
         form = ExportForm(within.of(Brand.objects.all(), "pk"), request.POST or None)
         if request.method == "POST" and form.is_valid():
             brand = form.cleaned_data["brand"]

@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
@@ -13,6 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
 from portal.base.confirmation import ReasonForm
+from portal.base.links import admin_address
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import SelectWidget
 
@@ -43,7 +43,7 @@ class SecretOnceAdmin(TenantAdmin):
 
     def next_address(self, row: Any) -> str:
         """The next page after the secret has been copied."""
-        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[row.pk])
+        return admin_address(self.opts.label_lower, "change", row.pk)
 
     def other_ways(self, request: HttpRequest, row: Any) -> list[tuple[Any, str]]:
         """Common next steps, each with its address."""

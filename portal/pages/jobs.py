@@ -29,6 +29,7 @@ from jobs.models import Job
 from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
 from portal.base.job_panel import COLOURS, is_on_offer, job_context
+from portal.base.links import admin_address
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.downloads import as_attachment
@@ -234,5 +235,5 @@ def page_about(job: Job) -> str:
 def link_to(row: Any) -> dict[str, str]:
     """The kind of a row, its name, and the address of its page."""
     model = row._meta
-    page = reverse(f"admin:{model.app_label}_{model.model_name}_change", args=[row.pk])
+    page = admin_address(model.label_lower, "change", row.pk)
     return {"kind": capfirst(model.verbose_name), "name": str(row), "page": page}

@@ -22,7 +22,7 @@ from core.errors import DomainError
 from core.numbers import is_id
 from core.texts import shortened
 from portal.base.forms import TenantForm
-from portal.base.links import link
+from portal.base.links import admin_address, link
 from portal.base.sidebar import SETTINGS, SidebarEntry, list_name
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
@@ -153,7 +153,7 @@ class SavedListAdmin(TenantAdmin):
         query = queries.address_query({name: each for name, each in values.items() if name not in names})
         if page.has_brand_column(request):
             query[queries.brand_parameter(page)] = str(saved.brand_id)
-        where = reverse(f"admin:{page.opts.app_label}_{page.opts.model_name}_changelist")
+        where = admin_address(page.opts.label_lower, "changelist")
         return redirect(f"{where}?{query.urlencode()}" if query else where)
 
     @display(description=gettext_lazy("list"), ordering="model_label")

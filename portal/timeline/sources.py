@@ -12,12 +12,12 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.module_loading import import_string
 from django.utils.safestring import SafeString
 
 from brands.identity.roles import VIEW, brand_scope
 from brands.models.tenants import Brand
+from portal.base.links import admin_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,4 +80,4 @@ def visible_to(user: Any, brand: Brand) -> Iterator[Source]:
 def address_of(row: Any) -> str:
     """The address of a row's page."""
     opts = row._meta
-    return reverse(f"admin:{opts.app_label}_{opts.model_name}_change", args=[row.pk])
+    return admin_address(opts.label_lower, "change", row.pk)

@@ -12,8 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.identity.roles import ADD, CHANGE, VIEW
-from brands.models.tenants import Brand
+from brands.identity.roles import ADD, CHANGE
 from campaigns.admin.campaign_templates import CAMPAIGN_TEMPLATES
 from campaigns.admin.form_pages import FormPages
 from campaigns.admin.replays.replays import RuleReplays
@@ -25,7 +24,6 @@ from campaigns.earning import choices, limits, sentences
 from campaigns.earning.limits import Limit, LimitsError
 from campaigns.intake import own_kinds
 from campaigns.models.earning_rules import EarningRule
-from core.numbers import is_id
 from loyalty.admin.ceiling import CeilingAdmin
 from loyalty.models.accounts import UserPoints
 from portal.base.badges import badge
@@ -217,11 +215,6 @@ class EarningRuleAdmin(RuleStates, RuleReplays, FormPages, ImportingAdmin, Trans
         if values.get("list"):
             return {"events": rule_try_out.past_events(rule.brand, rule.kind, account.user_id)}
         return {"lines": rule_try_out.tried(rule, user_id=account.user_id, entered=values)}
-
-    def brand_seen(self, request: HttpRequest, brand_id: str) -> Brand | None:
-        if not is_id(brand_id):
-            return None
-        return self.brand_scope(request, VIEW).of(Brand.objects.all(), "pk").filter(pk=brand_id).first()
 
     # --- Saving and states
 

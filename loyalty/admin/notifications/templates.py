@@ -18,7 +18,6 @@ from django.utils.translation import gettext_lazy
 from brands.identity.roles import ACT, ADD, VIEW
 from brands.models.tenants import Brand
 from core.errors import DomainError
-from core.numbers import is_id
 from loyalty.admin.notifications.drafts import draft, names_of
 from loyalty.admin.resources import NotificationTemplateResource
 from loyalty.models.notifications import Channel, Language, NotificationTemplate, Template
@@ -191,11 +190,6 @@ class NotificationTemplateAdmin(ImportingAdmin):
             "my_address": staff_user(request).email,
         }
         return self.render_page(request, "admin/loyalty/notifications/preview.html", context)
-
-    def brand_seen(self, request: HttpRequest, brand_id: str) -> Brand | None:
-        if not is_id(brand_id):
-            return None
-        return self.brand_scope(request, VIEW).of(Brand.objects.all(), "pk").filter(pk=brand_id).first()
 
     def edit_address(
         self, request: HttpRequest, brand: Brand, row: NotificationTemplate | None, choice: list[str]

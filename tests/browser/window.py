@@ -1,5 +1,6 @@
 """A Chromium window on the portal, driven as staff would, which records errors of its pages that staff do not see."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -227,7 +228,7 @@ class Window:
         try:
             self.page.goto(path)
         except Error as error:
-            if "ERR_ABORTED" not in str(error):
+            if not re.search("ERR_ABORTED|interrupted by another navigation", str(error)):
                 raise
             self.page.goto(path)
 

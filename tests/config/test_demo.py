@@ -180,7 +180,7 @@ def test_corrupt_file_is_replaced(run_demo: RunDemo, credentials_file: Path, con
 def test_unreadable_file_is_left_alone_and_stops_the_demo(run_demo: RunDemo, credentials_file: Path) -> None:
     credentials_file.mkdir()
 
-    with pytest.raises(CommandError, match="left alone"):
+    with pytest.raises(CommandError, match="not changed"):
         run_demo()
 
     assert not Brand.objects.exists()

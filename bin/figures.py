@@ -141,11 +141,11 @@ def ancestors(name: str, classes: dict[str, ast.ClassDef]) -> Iterator[str]:
 
 
 def serializing(tree: ast.Module) -> Iterator[str]:
-    """Names of serializers in use: X.serialize(...), data_output(X), BrandRows(..., X, ...), serializer_class = X."""
+    """Names of serializers in use: X.serialize(...), data_output(X), ModelEndpoints(X), serializer_class = X."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr == "serialize" and isinstance(node.value, ast.Name):
             yield node.value.id
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in {"data_output", "row_output", "BrandRows"}:
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in {"data_output", "row_output", "ModelEndpoints"}:
             yield from (each.id for each in node.args if isinstance(each, ast.Name))
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
             yield from (node.value.id for each in node.targets if ast.unparse(each) == "serializer_class")

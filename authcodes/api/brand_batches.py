@@ -15,7 +15,7 @@ from authcodes.models.products import Product
 from authcodes.recalls import notifications, recalls
 from brands import audit_log
 from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import BrandRows, BrandView, row_of, row_output, write_endpoint
+from brands.access.endpoints import BrandView, ModelEndpoints, row_of, row_output, write_endpoint
 from brands.audit_log import AuditedChange
 from brands.identity.roles import ADD
 from brands.models.credentials import ApiKey
@@ -117,7 +117,7 @@ class BrandBatchFilter(TenantFilterSet):
     is_recalled = RecalledFilter(description="Only batches that are recalled, or only those that are not.")
 
 
-BATCHES = BrandRows(LABEL, BrandBatchOutput, EXAMPLE, filters=BrandBatchFilter)
+BATCHES = ModelEndpoints(LABEL, BrandBatchOutput, EXAMPLE, filters=BrandBatchFilter)
 
 
 class BrandBatches(BrandView):
@@ -221,7 +221,7 @@ def recalled_batches(access: BrandAccess) -> QuerySet[BatchRange]:
     return rows.filter(brand=access.brand_id, recall__isnull=False)
 
 
-RECALLS = BrandRows("authcodes.recall", BrandRecallOutput, RECALLED, ordering=("-recalled_at", "-id"))
+RECALLS = ModelEndpoints("authcodes.recall", BrandRecallOutput, RECALLED, ordering=("-recalled_at", "-id"))
 
 
 class BrandRecalls(BrandView):

@@ -18,7 +18,7 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from authcodes.models.scans import Scan
 from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import BrandRows, BrandView, row_of, row_output, write_endpoint
+from brands.access.endpoints import BrandView, ModelEndpoints, row_of, row_output, write_endpoint
 from brands.identity.roles import ACT
 from brands.models.credentials import ApiKey
 from brands.tenants import local_time
@@ -82,7 +82,7 @@ class BrandCodeFilter(TenantFilterSet):
     product_id = IdFilter(field_name="product_id", description="Only codes assigned to this product.")
 
 
-CODES = BrandRows("authcodes.authcode", BrandCodeOutput, CODE_EXAMPLE, filters=BrandCodeFilter)
+CODES = ModelEndpoints("authcodes.authcode", BrandCodeOutput, CODE_EXAMPLE, filters=BrandCodeFilter)
 
 
 class BrandCodes(BrandView):
@@ -140,7 +140,7 @@ class BrandScanFilter(TenantFilterSet):
         return queryset.filter(**named)
 
 
-SCANS = BrandRows(
+SCANS = ModelEndpoints(
     "authcodes.scan", BrandScanOutput, SCAN_EXAMPLE, filters=BrandScanFilter, ordering=("-scanned_at", "-scan_id")
 )
 

@@ -11,7 +11,7 @@ from authcodes.codes import products
 from authcodes.codes.bulk_changes import MAX_POINTS
 from authcodes.models.products import Product
 from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import BrandRows, BrandView, write_endpoint
+from brands.access.endpoints import BrandView, ModelEndpoints, write_endpoint
 from brands.identity.roles import ADD, CHANGE
 from brands.models.credentials import ApiKey
 from core.api.filters import IdsFilter, SinceFilter, SwitchFilter, TenantFilterSet, TextFilter
@@ -94,7 +94,7 @@ class ProductFilter(TenantFilterSet):
     )
 
 
-PRODUCTS = BrandRows(LABEL, BrandProductOutput, EXAMPLE, filters=ProductFilter)
+PRODUCTS = ModelEndpoints(LABEL, BrandProductOutput, EXAMPLE, filters=ProductFilter)
 
 
 class BrandProducts(BrandView):

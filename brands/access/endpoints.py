@@ -28,7 +28,7 @@ from core.errors import DomainError, NotFound
 R = TypeVar("R", bound=Model)
 F = TypeVar("F", bound=Callable[..., Any])
 RowSelector = Callable[..., QuerySet[Any]]  # a view's method that returns the rows to answer with
-Handler = Callable[..., Response]
+ViewMethod = Callable[..., Response]
 
 UNCHANGED = OpenApiResponse(description="Not modified: `If-None-Match` has the current `ETag`.")
 HUB_OR_STAFF = [KEY, BEARER]
@@ -122,8 +122,8 @@ def row_output(row: type[Output]) -> type[Output]:
 
 
 @dataclass(frozen=True)
-class BrandRows:
-    """How the brand's hub and staff read one kind of row: who may do so, and what they get.
+class ModelEndpoints:
+    """The endpoints through which a brand's hub and staff read the rows of one model: a list, and one row.
 
     A hub key needs the `scope`; staff must be allowed to view the model `label` in the portal.
     """
@@ -153,10 +153,10 @@ class BrandRows:
         }
         return type(f"{name}ListOutput", (Output,), members)
 
-    def list_endpoint(self, name: str, summary: str) -> Callable[[RowSelector], Handler]:
+    def list_endpoint(self, name: str, summary: str) -> Callable[[RowSelector], ViewMethod]:
         """Answer with a page of the rows that a view's method selects. The method's docstring is published."""
 
-        def decorate(method: RowSelector) -> Handler:
+        def decorate(method: RowSelector) -> ViewMethod:
             @read_endpoint(
                 name,
                 summary,
@@ -175,11 +175,11 @@ class BrandRows:
 
         return decorate
 
-    def row_endpoint(self, name: str, summary: str) -> Callable[[RowSelector], Handler]:
+    def row_endpoint(self, name: str, summary: str) -> Callable[[RowSelector], ViewMethod]:
         """Answer with the only row that a view's method selects, or with `missing`."""
         example = data_example("Current state", self.example)
 
-        def decorate(method: RowSelector) -> Handler:
+        def decorate(method: RowSelector) -> ViewMethod:
             @read_endpoint(name, summary, self.row_output, example, raises=[self.missing])
             @for_brand(self.scope, self.label)
             @wraps(method)

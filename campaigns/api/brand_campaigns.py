@@ -4,7 +4,7 @@ from django.db.models import QuerySet
 from rest_framework import serializers
 
 from brands.access.brand_access import BrandAccess
-from brands.access.endpoints import BrandRows, BrandView
+from brands.access.endpoints import BrandView, ModelEndpoints
 from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
 from core.api.filters import ChoiceFilter, SwitchFilter, TenantFilterSet, TextFilter
@@ -86,7 +86,7 @@ class BrandCampaignFilter(TenantFilterSet):
     is_active = SwitchFilter(description="Only active campaigns, or only inactive ones.")
 
 
-CAMPAIGNS = BrandRows(
+CAMPAIGNS = ModelEndpoints(
     "campaigns.campaign", BrandCampaignOutput, EXAMPLE, filters=BrandCampaignFilter, ordering=("-campaign_id",)
 )
 
@@ -135,7 +135,7 @@ class BrandRuleFilter(TenantFilterSet):
     kind = TextFilter(max_length=64, description="Only rules for this kind of event.")
 
 
-RULES = BrandRows("campaigns.earningrule", BrandRuleOutput, RULE, filters=BrandRuleFilter)
+RULES = ModelEndpoints("campaigns.earningrule", BrandRuleOutput, RULE, filters=BrandRuleFilter)
 
 
 class BrandRules(BrandView):

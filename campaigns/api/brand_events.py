@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 from rest_framework import serializers
 
 from brands.access.brand_access import BrandAccess
-from brands.access.endpoints import BrandRows, BrandView
+from brands.access.endpoints import BrandView, ModelEndpoints
 from brands.models.credentials import ApiKey
 from campaigns.api.events import EVENT_ID
 from core.api.filters import ChoiceFilter, TenantFilterSet, TextFilter, UuidFilter
@@ -100,8 +100,8 @@ def events_of(access: BrandAccess) -> QuerySet[Event]:
     return Event.objects.from_outside().filter(brand=access.brand_id)
 
 
-EVENTS = BrandRows("events.event", BrandEventOutput, EXAMPLE, filters=BrandEventFilter, scope=ApiKey.Scope.EVENTS)
-WHOLE_EVENTS = BrandRows("events.event", WholeEventOutput, WHOLE, scope=ApiKey.Scope.EVENTS)
+EVENTS = ModelEndpoints("events.event", BrandEventOutput, EXAMPLE, filters=BrandEventFilter, scope=ApiKey.Scope.EVENTS)
+WHOLE_EVENTS = ModelEndpoints("events.event", WholeEventOutput, WHOLE, scope=ApiKey.Scope.EVENTS)
 
 
 class BrandEvents(BrandView):

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from brands import audit_log
 from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import BrandRows, BrandView, row_of, write_endpoint
+from brands.access.endpoints import BrandView, ModelEndpoints, row_of, write_endpoint
 from brands.audit_log import AuditedChange
 from brands.identity.roles import CHANGE
 from brands.models.credentials import ApiKey
@@ -248,8 +248,8 @@ class BrandReplayFilter(TenantFilterSet):
     kind = ChoiceFilter(values=Replay.Kind.values, description="Only replays of this kind of draft.")
 
 
-REPLAYS = BrandRows(LABEL, BrandReplayOutput, EXAMPLE, filters=BrandReplayFilter)
-FINISHED_REPLAYS = BrandRows(LABEL, FinishedReplayOutput, FINISHED)
+REPLAYS = ModelEndpoints(LABEL, BrandReplayOutput, EXAMPLE, filters=BrandReplayFilter)
+FINISHED_REPLAYS = ModelEndpoints(LABEL, FinishedReplayOutput, FINISHED)
 
 
 class BrandReplays(BrandView):

@@ -4,7 +4,7 @@ from django.db.models import QuerySet
 from rest_framework import serializers
 
 from brands.access.brand_access import BrandAccess
-from brands.access.endpoints import BrandRows, BrandView
+from brands.access.endpoints import BrandView, ModelEndpoints
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, TimestampField
 from loyalty.models.programme.segments import Segment
@@ -37,7 +37,7 @@ class BrandSegmentOutput(Output):
     )
 
 
-SEGMENTS = BrandRows(LABEL, BrandSegmentOutput, EXAMPLE)
+SEGMENTS = ModelEndpoints(LABEL, BrandSegmentOutput, EXAMPLE)
 
 
 class BrandSegments(BrandView):

@@ -4,7 +4,7 @@ from django.db.models import QuerySet
 from rest_framework import serializers
 
 from brands.access.brand_access import BrandAccess
-from brands.access.endpoints import BrandRows, BrandView
+from brands.access.endpoints import BrandView, ModelEndpoints
 from campaigns.models.event_kinds import EventKind, EventKindField
 from core.api.filters import SwitchFilter, TenantFilterSet
 from core.api.openapi.shared_examples import WHEN
@@ -52,7 +52,7 @@ class EventKindFilter(TenantFilterSet):
     is_active = SwitchFilter(description="Only active kinds, or only inactive ones.")
 
 
-EVENT_KINDS = BrandRows("campaigns.eventkind", EventKindOutput, EXAMPLE, filters=EventKindFilter)
+EVENT_KINDS = ModelEndpoints("campaigns.eventkind", EventKindOutput, EXAMPLE, filters=EventKindFilter)
 
 
 class EventKinds(BrandView):

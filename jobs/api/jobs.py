@@ -4,7 +4,7 @@ from django.db.models import QuerySet
 from rest_framework import serializers
 
 from brands.access.brand_access import BrandAccess
-from brands.access.endpoints import BrandRows, BrandView
+from brands.access.endpoints import BrandView, ModelEndpoints
 from core.api.filters import ChoiceFilter, TenantFilterSet
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, TimestampField
@@ -50,7 +50,7 @@ def jobs_of(access: BrandAccess) -> QuerySet[Job]:
     return Job.objects.filter(brand=access.brand_id).exclude(kind__in=kinds.names(lambda kind: kind.for_customer))
 
 
-JOBS = BrandRows("jobs.job", BrandJobOutput, EXAMPLE, filters=BrandJobFilter)
+JOBS = ModelEndpoints("jobs.job", BrandJobOutput, EXAMPLE, filters=BrandJobFilter)
 
 
 class BrandJobs(BrandView):

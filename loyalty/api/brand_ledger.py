@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from brands import audit_log
 from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import BrandRows, BrandView, write_endpoint
+from brands.access.endpoints import BrandView, ModelEndpoints, write_endpoint
 from brands.audit_log import AuditedChange
 from brands.identity.roles import USE
 from brands.models.credentials import ApiKey
@@ -77,7 +77,7 @@ def redemptions_of(access: BrandAccess) -> QuerySet[Redemption]:
     return Redemption.objects.select_related("user_point").filter(brand=access.brand_id)
 
 
-REDEMPTIONS = BrandRows("loyalty.redemption", BrandRedemptionOutput, REDEMPTION, filters=BrandRedemptionFilter)
+REDEMPTIONS = ModelEndpoints("loyalty.redemption", BrandRedemptionOutput, REDEMPTION, filters=BrandRedemptionFilter)
 
 
 class BrandRedemptions(BrandView):
@@ -168,7 +168,7 @@ def lines_of(access: BrandAccess) -> QuerySet[LoyaltyTransaction]:
     return LoyaltyTransaction.objects.select_related("user_point").filter(brand=access.brand_id)
 
 
-TRANSACTIONS = BrandRows(
+TRANSACTIONS = ModelEndpoints(
     "loyalty.loyaltytransaction",
     BrandTransactionOutput,
     ENTRY,

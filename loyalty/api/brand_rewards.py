@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from brands.access import rows
 from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import BrandRows, BrandView, write_endpoint
+from brands.access.endpoints import BrandView, ModelEndpoints, write_endpoint
 from brands.identity.roles import ADD, CHANGE
 from brands.models.credentials import ApiKey
 from core.api.filters import SwitchFilter, TenantFilterSet
@@ -53,7 +53,7 @@ class BrandLevelOutput(Output):
     scan_reward_value = PointsField(help_text="Points per scan, or a percentage of the product's price.")
 
 
-LEVELS = BrandRows("loyalty.brandlevel", BrandLevelOutput, LEVEL, ordering=("threshold", "id"))
+LEVELS = ModelEndpoints("loyalty.brandlevel", BrandLevelOutput, LEVEL, ordering=("threshold", "id"))
 
 
 class BrandLevels(BrandView):
@@ -126,7 +126,7 @@ class BrandRewardFilter(TenantFilterSet):
     is_active = SwitchFilter(description="Only active rewards, or only inactive ones.")
 
 
-REWARDS = BrandRows("loyalty.reward", BrandRewardOutput, REWARD, filters=BrandRewardFilter)
+REWARDS = ModelEndpoints("loyalty.reward", BrandRewardOutput, REWARD, filters=BrandRewardFilter)
 
 
 class BrandRewards(BrandView):

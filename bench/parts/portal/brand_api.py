@@ -24,7 +24,7 @@ from authcodes.models.scans import Scan
 from bench import world
 from bench.harness import Figure, Scale, ratio, say
 from bench.parts.portal import lists
-from brands.access.endpoints import BrandRows
+from brands.access.endpoints import ModelEndpoints
 from brands.identity import api_keys
 from brands.models.credentials import ApiKey
 from brands.models.tenants import Brand
@@ -50,7 +50,7 @@ FIND_MS = 10
 FILTER_MS = 1
 MAX_QUERIES = 6
 PHONE = "+41791234567"
-LISTED: dict[str, tuple[Any, BrandRows]] = {
+LISTED: dict[str, tuple[Any, ModelEndpoints]] = {
     "products": (Product, brand_products.PRODUCTS),
     "batches": (BatchRange, brand_batches.BATCHES),
     "codes": (AuthCode, brand_codes.CODES),

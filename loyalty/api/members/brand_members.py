@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import BrandRows, BrandView, row_output, write_endpoint
+from brands.access.endpoints import BrandView, ModelEndpoints, row_output, write_endpoint
 from brands.errors import UserNotFound
 from brands.identity.roles import ACT, CORRECT
 from brands.models.credentials import ApiKey
@@ -155,7 +155,7 @@ class EnrolInput(Input):
         return data
 
 
-MEMBERS = BrandRows(
+MEMBERS = ModelEndpoints(
     LABEL,
     BrandMemberOutput,
     EXAMPLE,

@@ -136,12 +136,12 @@ class LeasedEvent:
         return result
 
 
-Handler = Callable[[LeasedEvent], None]
-BatchHandler = Callable[[Sequence[LeasedEvent]], Sequence[LeasedEvent]]
+EventHandler = Callable[[LeasedEvent], None]
+EventBatchHandler = Callable[[Sequence[LeasedEvent]], Sequence[LeasedEvent]]
 
 
 @cache
-def handler_of(kind: str) -> Handler | None:
+def handler_of(kind: str) -> EventHandler | None:
     """The handler of this detail-type in settings.EVENT_HANDLERS.
 
     It does its work and calls `finish` in the same transaction, raises DomainError, or fails and is retried.
@@ -150,19 +150,19 @@ def handler_of(kind: str) -> Handler | None:
     return import_string(path) if path else None
 
 
-def delivery_handler_of(kind: str) -> Handler | None:
+def delivery_handler_of(kind: str) -> EventHandler | None:
     """The handler of an event that waits for a worker; kinds that the service does not know are the brand's own."""
     return handler_of(kind) or _handler_of_own_kinds()
 
 
 @cache
-def _handler_of_own_kinds() -> Handler | None:
+def _handler_of_own_kinds() -> EventHandler | None:
     path = settings.OWN_KIND_HANDLER
     return import_string(path) if path else None
 
 
 @cache
-def batch_handler_of(kind: str) -> BatchHandler | None:
+def batch_handler_of(kind: str) -> EventBatchHandler | None:
     """The batch handler of this detail-type in settings.EVENT_BATCH_HANDLERS: it finishes many events at once.
 
     It returns the events that it left unfinished; it must have no effect on these. If it raises, each goes alone.

@@ -1,18 +1,15 @@
 """Events of customers whose account was merged into another: they count for the member of the remaining account."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from functools import wraps
 
 from events import leases
-from events.messages import LeasedEvent, RetryLater
+from events.messages import EventHandler, LeasedEvent, RetryLater
 from loyalty.errors import MemberBlocked, MemberMerged
 from loyalty.points import accounts
 
-Handler = Callable[[LeasedEvent], None]
 
-
-def for_current_member(handler: Handler) -> Handler:
+def for_current_member(handler: EventHandler) -> EventHandler:
     """Handle the event. If its account was merged into another, handle it again as an event of that account's member.
 
     Only an event rejected with MemberMerged costs the look-up of the other account.

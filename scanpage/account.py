@@ -6,12 +6,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
+from core.numbers import is_id
 from scanpage import presenters
 from scanpage.api_client import Answer
 from scanpage.session_cookies import PageSession
 
 LINES = 5
-MAX_ID_DIGITS = 18
 MAX_STAMPS = 12  # for a campaign with a higher goal, a bar says more
 
 
@@ -119,11 +119,6 @@ def displayed_texts(form: Mapping[str, str]) -> list[int]:
     """The ids of the brand's texts that a form was shown with."""
     ids = form.get("legal_texts", "")[:100].split(",")
     return [int(each) for each in ids if is_id(each)]
-
-
-def is_id(text: str) -> bool:
-    """The same rule as core.numbers, which the scan page does not import: only the brand, and its wording."""
-    return text.isascii() and text.isdecimal() and len(text) <= MAX_ID_DIGITS
 
 
 def lacks_consent(brand: Brand, page_session: PageSession, form: Mapping[str, str]) -> bool:

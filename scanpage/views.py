@@ -20,6 +20,7 @@ from brands.identity import api_keys
 from brands.models.tenants import Brand
 from brands.tenants import contacts
 from brands.tenants.hostnames import brand_of
+from core.numbers import is_id
 from scanpage import account, assets, guest_scan, presenters, theme
 from scanpage.api_client import Answer
 from scanpage.guest_scan import GuestScan
@@ -331,7 +332,7 @@ class ScanPage(PageView):
     def posted_id(self, name: str) -> str:
         """A row's id from the form; 0, which no row has, for anything else."""
         text = self.request.POST.get(name, "")
-        return text if account.is_id(text) else "0"
+        return text if is_id(text) else "0"
 
     @property
     def nonce(self) -> str:

@@ -42,6 +42,7 @@ def test_scan_page_uses_only_its_brand_and_the_public_api():
         "brands.tenants.hostnames",
         "brands.tenants.picture_view",
         "core",
+        "core.numbers",
     }
     names = {
         name

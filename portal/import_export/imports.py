@@ -178,7 +178,7 @@ class ErrorFile:
             self._writer.writerow([*plan.columns, tables.ERROR_COLUMN])
             self._is_empty = False
         for row in plan.of(Outcome.ERROR):
-            self._writer.writerow([neutral(cell) for cell in (*row.values, f"{row.line}: {row.problem}")])
+            self._writer.writerow([neutral(cell) for cell in (*row.values, f"{row.line}: {row.errors_text}")])
             self.lines += 1
 
     def finish(self) -> None:

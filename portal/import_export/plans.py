@@ -41,7 +41,7 @@ class PlannedRow:
         return Outcome.CHANGED if self.changes else Outcome.UNCHANGED
 
     @property
-    def problem(self) -> str:
+    def errors_text(self) -> str:
         return " ".join(f"{column}: {text}" if column else text for column, text in self.errors.items())
 
     def add_error(self, column: str, message: str) -> None:

@@ -31,10 +31,6 @@ class PreviewRow:
     def label(self) -> str:
         return str(Outcome(self.outcome).label)
 
-    @property
-    def problem(self) -> str:
-        return " ".join(f"{column}: {text}" if column else text for column, text in self.errors.items())
-
 
 def preview_row(row: PlannedRow) -> PreviewRow:
     """A preview is stored, so secrets are masked."""

@@ -50,7 +50,11 @@ def counts(page: Any) -> dict[str, int]:
 
 def line_errors(page: Any) -> dict[int, str]:
     """The errors in the preview, by line."""
-    return {row.line: row.problem for row in page.context_data["faulty"]}
+    return {row.line: errors_text(row.errors) for row in page.context_data["faulty"]}
+
+
+def errors_text(errors: dict[str, str]) -> str:
+    return " ".join(f"{column}: {text}" if column else text for column, text in errors.items())
 
 
 def problem(answer: Any) -> str:

@@ -86,7 +86,7 @@ def spent_on_import(rows: int) -> float:
         plan = resource.plan(cells, lock=True)
         resource.write(plan, context=AuditContext(operator, timezone.now(), reason="bench"))
     took = time.perf_counter() - began
-    assert plan.count(Outcome.NEW) == rows, next(plan.of(Outcome.ERROR)).problem
+    assert plan.count(Outcome.NEW) == rows, next(plan.of(Outcome.ERROR)).errors_text
     assert UserPoints.objects.filter(brand=brand, points="120.5", current_level="Silver").count() == rows
     return took
 

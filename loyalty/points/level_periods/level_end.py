@@ -42,12 +42,12 @@ def level_end(*, brand: Brand, account: UserPoints, ladder: Sequence[Level], at:
         return LevelEnd(*period)
     begins = rule.renewal_starts_on(until)
     if current is None or day < begins:
-        return LevelEnd(*period, until, rule.first_day_without(until) - DAY)
-    renewal = [(account.pk, begins, rule.first_day_without(until))]
+        return LevelEnd(*period, until, rule.first_day_after_grace(until) - DAY)
+    renewal = [(account.pk, begins, rule.first_day_after_grace(until))]
     earned = member_levels.points_between(rule, renewal, at)[account.pk].points
     missing = max(ZERO, current.threshold - earned)
-    level_until = until if missing else rule.renewed(until)
-    return LevelEnd(*period, level_until, rule.first_day_without(level_until) - DAY, missing)
+    level_until = until if missing else rule.renewed_until(until)
+    return LevelEnd(*period, level_until, rule.first_day_after_grace(level_until) - DAY, missing)
 
 
 def counted_points(*, brand: Brand, account: UserPoints | None) -> Decimal:

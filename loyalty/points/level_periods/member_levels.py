@@ -114,9 +114,9 @@ def points_between(
 
 def due_at(rule: LevelRule, member: MemberLevel, day: date, oldest: datetime | None) -> datetime:
     """When the account must be settled again: after `day`, which is settled."""
-    days = [rule.next_turn(day, oldest.astimezone(rule.zone).date() if oldest else None)]
+    days = [rule.counted_points_change_on(day, oldest.astimezone(rule.zone).date() if oldest else None)]
     if member.until:
-        days.append(rule.first_day_without(member.until))
+        days.append(rule.first_day_after_grace(member.until))
         if rule.warning_days and member.warned_until != member.until:
             days.append(rule.warns_on(member.until))
     return local_time.midnight(max(min(days), day + DAY), rule.zone)

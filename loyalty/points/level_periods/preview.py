@@ -62,5 +62,5 @@ def preview(*, brand: Brand, rule: LevelRule, at: datetime) -> PeriodPreview:
         cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{MAX_SECONDS}s"])
         levels = PREVIEW_FALLS.all(brand_id=brand.pk, first=local_time.midnight(first, rule.zone), before=before)
         cursor.execute("SELECT set_config('statement_timeout', '0', true)")
-        return PeriodPreview(first, last, rule.first_day_without(rule.last_day_of_level(day)), levels)
+        return PeriodPreview(first, last, rule.first_day_after_grace(rule.last_day_of_level(day)), levels)
     raise PreviewTooLarge

@@ -59,7 +59,7 @@ class LevelRule:
             return months_later(day, self.months)
         return months_later(self.counted_from(day), 2 * self.months) - DAY
 
-    def renewed(self, until: date) -> date:
+    def renewed_until(self, until: date) -> date:
         """The last day of a level that is renewed at its end."""
         if self.is_rolling:
             return months_later(until, self.months)
@@ -69,14 +69,14 @@ class LevelRule:
         """The first day whose points renew a level that ends on `until`."""
         return months_later(until + DAY, -self.months)
 
-    def first_day_without(self, until: date) -> date:
+    def first_day_after_grace(self, until: date) -> date:
         """The first day without the level. Points of all earlier days still renew it."""
         return until + (1 + self.grace_days) * DAY
 
     def warns_on(self, until: date) -> date:
         return until - self.warning_days * DAY
 
-    def next_turn(self, day: date, oldest: date | None) -> date:
+    def counted_points_change_on(self, day: date, oldest: date | None) -> date:
         """The next day on which the counted points change. `oldest` is the day of the first counted entry."""
         if not self.is_rolling:
             return months_later(self.counted_from(day), self.months)

@@ -35,8 +35,8 @@ def settle(*, brand: Brand, accounts: Sequence[int], at: datetime) -> dict[int, 
     members = [each for each in every if not is_ahead(each, rule, state, day)]
     before = {each.account: each.displayed for each in members}
     for each in members:
-        set_level_end(each, rule, state, ladder, day)
-    changes = end_levels(members, rule, ladder, day, at)
+        set_last_day(each, rule, state, ladder, day)
+    changes = renew_or_lower_ended(members, rule, ladder, day, at)
     oldest = count_points(members, rule, day, at)
     warnings = warn(members, rule, ladder, day, at)
     for each in members:
@@ -79,10 +79,10 @@ def extends(state: LevelPeriodState | None, rule: LevelRule) -> bool:
     return state is None or not state.setting.startswith(f"{rule.period}:") or state.reached is not None
 
 
-def set_level_end(
+def set_last_day(
     member: MemberLevel, rule: LevelRule, state: LevelPeriodState | None, ladder: Sequence[Level], day: date
 ) -> None:
-    """Set the end of the level. No level ends before a whole period under the rule, or earlier than was promised."""
+    """Set the last day of the level: not before a whole period under the rule, and not earlier than was promised."""
     if not member_levels.ends(ladder, member.level):
         member.until = None
         return
@@ -91,32 +91,32 @@ def set_level_end(
         member.until = max(member.until or date.min, rule.last_day_of_level(day))
 
 
-def end_levels(
+def renew_or_lower_ended(
     members: Sequence[MemberLevel], rule: LevelRule, ladder: Sequence[Level], day: date, at: datetime
 ) -> list[Change]:
     """Process each passed end in turn. After a long pause, several of a member's ends may have passed."""
     changes: list[Change] = []
-    while ending := [each for each in members if each.until and day >= rule.first_day_without(each.until)]:
+    while ending := [each for each in members if each.until and day >= rule.first_day_after_grace(each.until)]:
         earned = member_levels.points_between(
             rule,
             [
-                (each.account, rule.renewal_starts_on(each.until), rule.first_day_without(each.until))
+                (each.account, rule.renewal_starts_on(each.until), rule.first_day_after_grace(each.until))
                 for each in ending
                 if each.until is not None
             ],
             at,
         )
-        changes += [end_level(member, rule, ladder, earned[member.account]) for member in ending]
+        changes += [renew_or_lower(member, rule, ladder, earned[member.account]) for member in ending]
     return changes
 
 
-def end_level(
+def renew_or_lower(
     member: MemberLevel, rule: LevelRule, ladder: Sequence[Level], earned: member_levels.PeriodPoints
 ) -> Change:
     assert member.until is not None  # noqa: S101 - it has passed
     before, ended_on = member.level, member.until
     member.level, reason = member_levels.after_end(ladder, before, earned.points)
-    member.until = rule.renewed(ended_on) if member_levels.ends(ladder, member.level) else None
+    member.until = rule.renewed_until(ended_on) if member_levels.ends(ladder, member.level) else None
     return Change(member.account, member.user_id, before, member.level, reason, earned.points, member.until, ended_on)
 
 

@@ -47,8 +47,8 @@ def test_calendar_level_is_renewed_by_the_points_of_the_ending_period():
     level_rule = new_rule("quarter", grace=5)
 
     assert level_rule.renewal_starts_on(date(2026, 6, 30)) == date(2026, 4, 1)
-    assert level_rule.first_day_without(date(2026, 6, 30)) == date(2026, 7, 6)
-    assert level_rule.renewed(date(2026, 6, 30)) == date(2026, 9, 30)
+    assert level_rule.first_day_after_grace(date(2026, 6, 30)) == date(2026, 7, 6)
+    assert level_rule.renewed_until(date(2026, 6, 30)) == date(2026, 9, 30)
 
 
 def test_rolling_level_lasts_for_the_months_of_the_rule_once_reached():
@@ -69,19 +69,19 @@ def test_level_ends_later_and_is_renewed_by_points_of_the_time_before(level_rule
     until = level_rule.last_day_of_level(day)
 
     assert level_rule.counted_from(day) <= day < until
-    assert level_rule.renewal_starts_on(until) <= until < level_rule.first_day_without(until)
-    assert level_rule.renewed(until) > until
-    assert level_rule.renewal_starts_on(level_rule.renewed(until)) - until <= 4 * DAY  # months differ in length
+    assert level_rule.renewal_starts_on(until) <= until < level_rule.first_day_after_grace(until)
+    assert level_rule.renewed_until(until) > until
+    assert level_rule.renewal_starts_on(level_rule.renewed_until(until)) - until <= 4 * DAY  # months differ in length
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(RULES, DAYS, some.integers(0, 400))
-def test_next_turn_is_no_later_than_the_oldest_points_stop_counting(level_rule, day, age):
+def test_counted_points_change_no_later_than_the_oldest_stop_counting(level_rule, day, age):
     oldest = max(level_rule.counted_from(day), day - age * DAY)
-    next_turn = level_rule.next_turn(day, oldest)
+    change_day = level_rule.counted_points_change_on(day, oldest)
 
-    assert next_turn > day
-    day_before = next_turn - DAY
+    assert change_day > day
+    day_before = change_day - DAY
     assert level_rule.counted_from(day_before) <= oldest, (
         "the oldest points stop counting before the account is checked"
     )

@@ -89,7 +89,7 @@ class DataExports(APIView):
         The file is written in the background: poll `GET customer/data-export` until `status` is `done`. While an export
         is unfinished, this endpoint returns it. After that it starts a new export and deletes the previous file.
         """
-        principal = principal_of(request, counted_as="data_export")
+        principal = principal_of(request, rate_limit="data_export")
         now = timezone.now()
         with transaction.atomic():
             customer = users.lock_user(user_id=principal.user_id)
@@ -115,7 +115,7 @@ class DataExports(APIView):
 
         The export may have been requested by staff of the brand. Each answer has a new link.
         """
-        principal = principal_of(request, counted_as="read")
+        principal = principal_of(request, rate_limit="read")
         now = timezone.now()
         result = data_exports.newest(brand_id=principal.brand_id, customer_id=principal.user_id, at=now)
         return Response(DataExportOutput.serialize(result), headers={"Cache-Control": "no-store"})
@@ -146,7 +146,7 @@ class DataExportFile(APIView):
 
         Request an export first: `POST customer/data-export`.
         """
-        principal = principal_of(request, counted_as="read")
+        principal = principal_of(request, rate_limit="read")
         content = data_exports.opened(
             brand_id=principal.brand_id,
             customer_id=principal.user_id,

@@ -29,10 +29,10 @@ class ScanCaller:
     """The scanning customer or guest, identified by the request's token and key."""
 
     def __init__(
-        self, request: Request, *, counted_as: str = "ingest", scope: ApiKey.Scope = ApiKey.Scope.EVENTS
+        self, request: Request, *, rate_limit: str = "ingest", scope: ApiKey.Scope = ApiKey.Scope.EVENTS
     ) -> None:
         """Raises Forbidden for a hub key without the scope."""
-        self.caller: Caller | None = caller_of(request, counted_as=counted_as)
+        self.caller: Caller | None = caller_of(request, rate_limit=rate_limit)
         if self.caller and self.caller.is_hub:
             self.caller.require(scope)
         self.principal: Principal | None = request.auth if isinstance(request.auth, Principal) else None

@@ -189,7 +189,7 @@ class ScanState(APIView):
         For the customer who scanned, and for the brand's hub and staff. Anyone who has the id of a guest's scan can
         read it.
         """
-        caller = ScanCaller(request, counted_as="", scope=ApiKey.Scope.READ)
+        caller = ScanCaller(request, rate_limit="", scope=ApiKey.Scope.READ)
         rate_limits.hit("read", caller.identity)
         scan = scan_or_404(STATES.filter(pk=scan_id), lambda scan: may_read(request, caller, scan))
         return Response(ScanStateOutput.serialize(scan))

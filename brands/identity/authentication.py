@@ -118,7 +118,7 @@ def for_brand_of_hub(scope: str) -> Callable[[M], M]:
         @row_guard.marked(row_guard.OF_BRAND)
         @wraps(method)
         def guarded(view: Any, request: Request, *where: Any, **more: Any) -> Any:
-            caller = required_caller(request, counted_as="ingest")
+            caller = required_caller(request, rate_limit="ingest")
             caller.require(scope)
             with row_guard.within([caller.brand_id]):
                 return method(view, request, caller, *where, **more)
@@ -150,9 +150,9 @@ def active_user(user_id: int, token: tokens.Principal | None = None) -> User | N
     return user if user.is_active else None
 
 
-def caller_of(request: Request | HttpRequest, *, counted_as: str = "") -> api_keys.Caller | None:
-    """The owner of the `api-key` header; None without it. A hub's call also counts as `counted_as`, in the same round
-    trip.
+def caller_of(request: Request | HttpRequest, *, rate_limit: str = "") -> api_keys.Caller | None:
+    """The owner of the `api-key` header; None without it. A hub's call also counts against `rate_limit`, in the same
+    round trip.
 
     Raises ApiKeyInvalid for an unusable key, and RateLimited above the limit of a brand's keys of this kind, or of a
     network's app keys.
@@ -168,16 +168,16 @@ def caller_of(request: Request | HttpRequest, *, counted_as: str = "") -> api_ke
         raise ApiKeyInvalid(_("This key may not be used from this network."))
     if caller.is_hub:
         languages.use_english()
-        rate_limits.hit_brand(caller.brand_id, counted_as=counted_as)
+        rate_limits.hit_brand(caller.brand_id, other_limit=rate_limit)
     else:
         languages.concern(brand_id=caller.brand_id)
-        rate_limits.hit_brand(caller.brand_id, app_in=client_address.client_address(request))
+        rate_limits.hit_brand(caller.brand_id, app_network=client_address.client_address(request))
     return caller
 
 
-def required_caller(request: Request | HttpRequest, *, counted_as: str = "") -> api_keys.Caller:
+def required_caller(request: Request | HttpRequest, *, rate_limit: str = "") -> api_keys.Caller:
     """The owner of the `api-key` header. Raises ApiKeyInvalid if it is missing or unusable."""
-    caller = caller_of(request, counted_as=counted_as)
+    caller = caller_of(request, rate_limit=rate_limit)
     if caller is None:
         raise ApiKeyInvalid
     return caller
@@ -211,12 +211,12 @@ def staff_may_read(
     return (token is None or token.brand_id == brand_id) and roles.may(role, verb, label)
 
 
-def principal_of(request: Request, *, counted_as: str = "") -> Principal:
-    """The token's user and brand; the view's permission guarantees that there is one. The call counts as `counted_as`.
+def principal_of(request: Request, *, rate_limit: str = "") -> Principal:
+    """The token's user and brand; the view's permission guarantees that there is one.
 
-    Raises RateLimited above the user's limit for such calls at the brand.
+    Raises RateLimited above the user's `rate_limit` at the brand, a name in settings.RATE_LIMITS.
     """
     assert isinstance(request.auth, Principal)  # noqa: S101 - BearerToken is the only authentication here
-    if counted_as:
-        rate_limits.hit(counted_as, request.auth.brand_id, request.auth.user_id)
+    if rate_limit:
+        rate_limits.hit(rate_limit, request.auth.brand_id, request.auth.user_id)
     return request.auth

@@ -146,6 +146,6 @@ class Campaigns(APIView):
 
         Claim a `claimable` reward with `claim_reward`. Other rewards are given when their milestone is reached.
         """
-        principal = principal_of(request, counted_as="read")
+        principal = principal_of(request, rate_limit="read")
         result = campaign_statuses(brand_id=principal.brand_id, user_id=principal.user_id, at=timezone.now())
         return Response(CampaignsOutput.serialize(result))

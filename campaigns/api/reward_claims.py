@@ -87,7 +87,7 @@ class ClaimAsReward(APIView):
 
 
 def claim(request: Request, milestone_id: int) -> Response:
-    principal = principal_of(request, counted_as="redeem")
+    principal = principal_of(request, rate_limit="redeem")
     claimed = claims.claim(
         brand_id=principal.brand_id, user_id=principal.user_id, milestone_id=milestone_id, at=timezone.now()
     )

@@ -85,19 +85,21 @@ def _hit(name: str, item: RateLimitItem, identifiers: Sequence[object]) -> None:
         raise RateLimited(retry_after=wait_seconds(item, *key))
 
 
-def hit_brand(brand_id: int, *, app_in: str = "", counted_as: str = "") -> None:
+def hit_brand(brand_id: int, *, app_network: str = "", other_limit: str = "") -> None:
     """Count one call with a key of the brand, in one round trip. Raises RateLimited.
 
-    `app_in` is the network that a call with an app key comes from. Anyone can read such a key, so these calls count
-    separately from those of hubs, and each network gets a part of them. `counted_as` names another limit of the
-    brand that the call also counts against, as `hit(counted_as, brand_id)` would.
+    `app_network` is the network that a call with an app key comes from. Anyone can read such a key, so these calls
+    count separately from those of hubs, and each network gets a part of them. `other_limit` names another limit of
+    the brand that the call also counts against, as `hit(other_limit, brand_id)` would.
     """
     item = limit("brand")
-    amounts = _app_windows(item, brand_id, app_in) if app_in else {window_key(item, "brand", brand_id): item.amount}
+    amounts = (
+        _app_windows(item, brand_id, app_network) if app_network else {window_key(item, "brand", brand_id): item.amount}
+    )
     windows = [("brand", key, amount, item.get_expiry()) for key, amount in amounts.items()]
-    if counted_as:
-        other = limit(counted_as)
-        windows.append((counted_as, window_key(other, counted_as, brand_id), other.amount, other.get_expiry()))
+    if other_limit:
+        other = limit(other_limit)
+        windows.append((other_limit, window_key(other, other_limit, brand_id), other.amount, other.get_expiry()))
     terms = [part for _name, _key, *those in windows for part in those]
     result = call_or_none(lambda: run(HIT, [key for _name, key, *_terms in windows], (time(), *terms)))
     if result is None:

@@ -201,7 +201,7 @@ class Points(APIView):
     @for_own_brand
     def get(self, request: Request) -> Response:
         """Return the customer's balance and level at the token's brand; zeros if they are not enrolled yet."""
-        principal = principal_of(request, counted_as="read")
+        principal = principal_of(request, rate_limit="read")
         brand = get_object_or_404(Brand, pk=principal.brand_id)
         result = overview.fetch_overview(brand=brand, user_id=principal.user_id, at=timezone.now())
         return Response(PointsOutput.serialize(result))
@@ -258,7 +258,7 @@ class Transactions(ListView):
     @for_own_brand
     def get(self, request: Request) -> Response:
         """List the customer's ledger entries at the token's brand, newest first."""
-        principal = principal_of(request, counted_as="read")
+        principal = principal_of(request, rate_limit="read")
         rows = LoyaltyTransaction.objects.filter(
             user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id
         )

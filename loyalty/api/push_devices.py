@@ -65,7 +65,7 @@ class Devices(APIView):
         Call it when the app starts and whenever the device gets a new token. A device that another customer used before
         is no longer theirs.
         """
-        principal = principal_of(request, counted_as="read")
+        principal = principal_of(request, rate_limit="read")
         data = DeviceInput.parse(request.data)
         made = devices.register(
             user_id=principal.user_id,
@@ -89,7 +89,7 @@ class Devices(APIView):
     @changing_own_brand
     def delete(self, request: Request) -> Response:
         """Stop sending push messages to this device. Call it when the customer logs out."""
-        principal = principal_of(request, counted_as="read")
+        principal = principal_of(request, rate_limit="read")
         data = DeviceTokenInput.parse({"token": request.query_params.get("token", "")})
         if not devices.remove(user_id=principal.user_id, brand_id=principal.brand_id, token=data["token"]):
             raise NotFound

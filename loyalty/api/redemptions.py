@@ -137,7 +137,7 @@ class Redeem(APIView):
         Points, stock and code change together or not at all. An error changes nothing, and the same key may be used
         again. The key is required, because repeating a request whose answer was lost would otherwise cost points twice.
         """
-        principal = principal_of(request, counted_as="redeem")
+        principal = principal_of(request, rate_limit="redeem")
         key = required_idempotency_key(request)
         redemption_request = RedemptionRequest(
             brand_id=principal.brand_id,
@@ -178,7 +178,7 @@ class Undo(APIView):
         Its points and stock are returned once, and its code becomes invalid; repeating the call returns the same
         answer. Rewards of milestones and partner codes cannot be returned.
         """
-        principal = principal_of(request, counted_as="redeem")
+        principal = principal_of(request, rate_limit="redeem")
         undone = undo.undo(
             brand_id=principal.brand_id, user_id=principal.user_id, redemption_id=redemption_id, at=timezone.now()
         )
@@ -220,7 +220,7 @@ class Redemptions(ListView):
     @for_own_brand
     def get(self, request: Request) -> Response:
         """List the rewards that the customer redeemed or won at the token's brand, newest first, with their codes."""
-        principal = principal_of(request, counted_as="read")
+        principal = principal_of(request, rate_limit="read")
         rows = Redemption.objects.select_related("user_point", "reward", "pool_code")
         rows = rows.filter(user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id)
         return Response(RedemptionsOutput.serialize(self.page_of(rows)))

@@ -98,7 +98,7 @@ class Referrals(APIView):
 
         The code is generated at random on the first call, and does not change.
         """
-        principal = principal_of(request, counted_as="read")
+        principal = principal_of(request, rate_limit="read")
         own = overview.of_member(brand_id=principal.brand_id, user_id=principal.user_id, at=timezone.now())
         return Response(ReferralOutput.serialize({"own": own}))
 

@@ -112,7 +112,7 @@ class Rewards(ListView):
         Rewards that are not valid yet are included. Not included are those that ended, are inactive, can only be won in
         campaigns, or are for a segment that the customer is not in.
         """
-        principal = principal_of(request, counted_as="read")
+        principal = principal_of(request, rate_limit="read")
         at = timezone.now()
         brand = get_object_or_404(Brand, pk=principal.brand_id)
         offered = Reward.objects.offered(at).filter(brand=brand).select_related("minimum_level")

@@ -77,7 +77,7 @@ class Transfers(APIView):
         receiver is notified without the sender's name, and does not reach a higher level. RECEIVER_NOT_FOUND does not
         reveal the reason: the number may not exist, or its member may not receive points.
         """
-        principal = principal_of(request, counted_as="transfer")
+        principal = principal_of(request, rate_limit="transfer")
         key = required_idempotency_key(request)
         body = TransferInput.parse(request.data)
         made = transfers.transfer(
@@ -115,7 +115,7 @@ class Number(APIView):
     @for_own_brand
     def get(self, request: Request) -> Response:
         """Return the customer's number at the token's brand, the barcode of their wallet pass, for receiving points."""
-        principal = principal_of(request, counted_as="read")
+        principal = principal_of(request, rate_limit="read")
         account = accounts.account_of(brand_id=principal.brand_id, user_id=principal.user_id)
         if account is None:
             raise UserNotEnrolled

@@ -38,7 +38,7 @@ FOR_EVER = "public, max-age=31536000, immutable"  # a new logo has a new URL
 @raises(NotFound, UserNotEnrolled, MemberBlocked)
 def member_of(request: Request) -> UserPoints:
     """The customer's account at the token's brand. Enrols the customer if the brand enrols automatically."""
-    principal = principal_of(request, counted_as="read")
+    principal = principal_of(request, rate_limit="read")
     brand = get_object_or_404(Brand, pk=principal.brand_id)
     account = accounts.account_of(brand_id=brand.pk, user_id=principal.user_id)
     if account is None:
@@ -72,7 +72,7 @@ class Wallets(APIView):
     @for_own_brand
     def get(self, request: Request) -> Response:
         """Return for which wallets the token's brand issues cards now, to show the right buttons. Issues no card."""
-        principal = principal_of(request, counted_as="read")
+        principal = principal_of(request, rate_limit="read")
         now = timezone.now()
         offered = {it.value: is_offered(principal.brand_id, it, now) for it in Platform}
         return Response(WalletsOutput.serialize(offered))

@@ -106,7 +106,7 @@ class Consents(APIView):
     @for_own_brand
     def get(self, request: Request) -> Response:
         """List the texts in force at the token's brand, and when the customer agreed to their current versions."""
-        principal = principal_of(request, counted_as="read")
+        principal = principal_of(request, rate_limit="read")
         return Response(ConsentsOutput.serialize(self.agreements(principal)))
 
     @endpoint(
@@ -128,7 +128,7 @@ class Consents(APIView):
         Use it when a text has a new version, or the brand is new to the customer. If the customer has agreed to all of
         them already, nothing changes.
         """
-        principal = principal_of(request, counted_as="read")
+        principal = principal_of(request, rate_limit="read")
         data = ConsentInput.parse(request.data)
         brand = Brand.objects.get(pk=principal.brand_id)
         consents.give(user_id=principal.user_id, brand=brand, text_ids=data["legal_texts"], at=timezone.now())

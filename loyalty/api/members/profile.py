@@ -100,7 +100,7 @@ class ProfileView(APIView):
     @for_own_brand
     def get(self, request: Request) -> Response:
         """Return the customer's name, phone, language, birthday and notification preferences at the token's brand."""
-        principal = principal_of(request, counted_as="read")
+        principal = principal_of(request, rate_limit="read")
         result = profile.read(user_id=principal.user_id, brand_id=principal.brand_id)
         return Response(ProfileOutput.serialize(result))
 
@@ -127,7 +127,7 @@ class ProfileView(APIView):
         A name that differs from the one that this brand shows changes at every brand. Recalls are always sent by
         e-mail, so that switch cannot be turned off.
         """
-        principal = principal_of(request, counted_as="read")
+        principal = principal_of(request, rate_limit="read")
         if request.META.get("CONTENT_LENGTH") in {None, "", "0"}:
             raise Invalid(_("Send at least one field to change."))
         data = ProfileInput.parse(request.data)

@@ -164,7 +164,7 @@ def test_unresponsive_redis_is_given_up_soon(settings, unique_id, tmp_path):
 def test_without_redis_app_keys_have_a_separate_limit(set_rate_limits, unique_id, no_redis):
     set_rate_limits(brand="80/minute")
 
-    assert [brand_is_allowed(unique_id, app_in="10.0.0.1") for _ in range(3)] == [True, True, False]
+    assert [brand_is_allowed(unique_id, app_network="10.0.0.1") for _ in range(3)] == [True, True, False]
     assert brand_is_allowed(unique_id)
 
 

@@ -96,27 +96,27 @@ def test_app_key_calls_do_not_use_up_the_hub_limit(set_rate_limits, unique_id):
     set_rate_limits(brand="20/minute")
     networks = [f"10.0.0.{number}" for number in range(12)]
 
-    assert sum(brand_is_allowed(unique_id, app_in=network) for network in networks for _ in range(2)) == 20
-    assert not brand_is_allowed(unique_id, app_in="10.0.1.1")
+    assert sum(brand_is_allowed(unique_id, app_network=network) for network in networks for _ in range(2)) == 20
+    assert not brand_is_allowed(unique_id, app_network="10.0.1.1")
     assert sum(brand_is_allowed(unique_id) for _ in range(21)) == 20
 
 
 def test_one_network_may_use_a_tenth_of_the_app_key_limit(set_rate_limits, unique_id):
     set_rate_limits(brand="20/minute")
 
-    assert [brand_is_allowed(unique_id, app_in="10.0.0.1") for _ in range(3)] == [True, True, False]
-    assert brand_is_allowed(unique_id, app_in="10.0.0.2")
-    assert sum(brand_is_allowed(unique_id, app_in=f"2001:db8:1:{number}::/64") for number in range(20)) == 8
+    assert [brand_is_allowed(unique_id, app_network="10.0.0.1") for _ in range(3)] == [True, True, False]
+    assert brand_is_allowed(unique_id, app_network="10.0.0.2")
+    assert sum(brand_is_allowed(unique_id, app_network=f"2001:db8:1:{number}::/64") for number in range(20)) == 8
 
 
 def test_limit_of_a_brand_takes_one_redis_round_trip(unique_id, monkeypatch):
     commands, command = [], client.command
     monkeypatch.setattr(client, "command", lambda *arguments: commands.append(arguments[0]) or command(*arguments))
 
-    assert brand_is_allowed(unique_id, app_in="2001:db8::/64")
+    assert brand_is_allowed(unique_id, app_network="2001:db8::/64")
     assert set(commands) <= {"EVALSHA", "EVAL"}
     commands.clear()
-    assert brand_is_allowed(unique_id, app_in="2001:db8::/64")
+    assert brand_is_allowed(unique_id, app_network="2001:db8::/64")
 
     assert commands == ["EVALSHA"]
 

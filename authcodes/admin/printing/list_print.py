@@ -22,29 +22,29 @@ from jobs.kinds import NO_FILE, JobKind
 from portal.lists.selection import displayed_to
 
 
-def listed(request: HttpRequest) -> str:
+def list_filters(request: HttpRequest) -> str:
     """The filters of the list, without its page number."""
     query = request.GET.copy()
     query.pop("p", None)
     return query.urlencode()
 
 
-def list_of(by: User, brand: Brand, query: str) -> Selection:
+def list_selection(by: User, brand: Brand, query: str) -> Selection:
     """The codes of a brand that the user's list shows. Raises Invalid if there are none."""
     codes = codes_of(by, brand, query)
-    return counted(brand, codes, codes)
+    return selection_of(brand, codes, codes)
 
 
 def first_code_selection(by: User, brand: Brand, query: str) -> Selection:
-    """As `list_of`, without counting: the first code is enough to preview a label. Raises Invalid."""
+    """As `list_selection`, without counting: the first code is enough to preview a label. Raises Invalid."""
     codes = codes_of(by, brand, query)
-    return replace(counted(brand, codes, codes.order_by("pk")[:1]), is_counted=False)
+    return replace(selection_of(brand, codes, codes.order_by("pk")[:1]), is_counted=False)
 
 
-def list_up_to(most: int, by: User, brand: Brand, query: str) -> Selection:
-    """As `list_of`, but a list of more than `most` codes is not counted. Raises Invalid."""
+def list_selection_up_to(most: int, by: User, brand: Brand, query: str) -> Selection:
+    """As `list_selection`, but without counting a list of more than `most` codes. Raises Invalid."""
     codes = codes_of(by, brand, query)
-    selection = counted(brand, codes, codes.order_by()[: most + 1])
+    selection = selection_of(brand, codes, codes.order_by()[: most + 1])
     return selection if selection.count <= most else first_code_selection(by, brand, query)
 
 
@@ -56,7 +56,7 @@ def codes_of(by: User, brand: Brand, query: str) -> AuthCodeQuerySet:
     return AuthCode.objects.filter(brand=brand, pk__in=listed_rows)
 
 
-def counted(brand: Brand, codes: AuthCodeQuerySet, first_codes: AuthCodeQuerySet) -> Selection:
+def selection_of(brand: Brand, codes: AuthCodeQuerySet, first_codes: AuthCodeQuerySet) -> Selection:
     """`codes` with the ends and the number of the `first_codes` among them. Raises Invalid if there are none."""
     totals = first_codes.aggregate(first=Min("code"), last=Max("code"), count=Count("pk"))
     if not totals["count"]:
@@ -71,7 +71,7 @@ def run_list(run: runner.Run) -> None:
     if printed is None or by is None or not may_print(by, printed.brand_id):
         raise Forbidden(_("The person who started this may no longer print these codes."))
     with timezone.override(run.parameters["time_zone"]):
-        runs.print_codes(run=run, printed=printed, selection=list_of(by, printed.brand, run.parameters["query"]))
+        runs.print_codes(run=run, printed=printed, selection=list_selection(by, printed.brand, run.parameters["query"]))
 
 
 LIST_PRINT = JobKind(

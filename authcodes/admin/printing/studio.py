@@ -35,7 +35,7 @@ from authcodes.admin.printing.forms import (
     preset_of,
 )
 from authcodes.admin.printing.layout_form import AUTOMATIC, BY_HAND, limits
-from authcodes.admin.printing.list_print import first_code_selection, list_of, list_up_to, listed
+from authcodes.admin.printing.list_print import first_code_selection, list_filters, list_selection, list_selection_up_to
 from authcodes.admin.printing.preview import MAX_COUNTED, earlier_runs, is_outdated, pdf, preview_context, test_print
 from authcodes.codes.ranges import full_range, resolve_range
 from authcodes.models.batches import BatchRange
@@ -117,8 +117,8 @@ class StudioAdmin(TenantAdmin):
         brands = self.brands_to_print(request)
         form = ListPrintForm(request.POST if request.method == "POST" else self.initial_values(request, brands))
         form.limit_to_brands(brands)
-        query = listed(request)
-        selected_of = list_of if "confirm" in request.POST else partial(list_up_to, MAX_COUNTED)
+        query = list_filters(request)
+        selected_of = list_selection if "confirm" in request.POST else partial(list_selection_up_to, MAX_COUNTED)
         back = f"{reverse('admin:authcodes_authcode_changelist')}?{query}"
         try:
             changes = self.admin_site.get_model_admin(AuthCode).get_changelist_instance(request)

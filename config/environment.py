@@ -41,10 +41,6 @@ def at_least(minimum: int) -> Callable[[str], int]:
     return cast
 
 
-row_id = at_least(1)
-amount = at_least(0)
-
-
 def integer(name: str, default: int, *, minimum: int = 0) -> int:
     return value(name, default, at_least(minimum))
 

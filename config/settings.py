@@ -379,7 +379,7 @@ JWT_EXTERNAL_JWKS_URL = env.text("JWT_EXTERNAL_JWKS_URL")
 JWT_EXTERNAL_ISSUER = env.text("JWT_EXTERNAL_ISSUER")
 JWT_EXTERNAL_AUDIENCE = env.text("JWT_EXTERNAL_AUDIENCE")
 # The issuer may only authenticate customers of these brands (their IDs), never users of the portal.
-JWT_EXTERNAL_BRANDS = frozenset(env.listed("JWT_EXTERNAL_BRANDS", env.row_id))
+JWT_EXTERNAL_BRANDS = frozenset(env.listed("JWT_EXTERNAL_BRANDS", env.at_least(1)))
 JWT_EXTERNAL_ALGORITHM = env.text("JWT_EXTERNAL_ALGORITHM", "RS256")
 if JWT_EXTERNAL_JWKS_URL and not (JWT_EXTERNAL_ISSUER and JWT_EXTERNAL_AUDIENCE):
     message = "JWT_EXTERNAL_ISSUER and JWT_EXTERNAL_AUDIENCE are missing: JWT_EXTERNAL_JWKS_URL needs both"
@@ -426,7 +426,7 @@ QUOTAS = env.changed(
         "mails": 200_000,
         "broadcasts": 200_000,
     },
-    env.amount,
+    env.at_least(0),
 )
 # Counts the quotas that are numbers of rows: a function of brand IDs, the start of the day, and the resources.
 QUOTA_USAGE = "authcodes.usage.counted"

@@ -261,17 +261,17 @@ def numeric(
 
 
 def one_of(
-    read: Callable[[Any], tuple[Any, ...]], shape: str, has: Callable[[Field, Any], Test] = _in
+    read: Callable[[Any], tuple[Any, ...]], shape: str, test: Callable[[Field, Any], Test] = _in
 ) -> list[Operator]:
-    """The operators of a list of values, of which the field must have one, or none; `has` makes the test for one."""
+    """The operators of a list of values, of which the field must have one, or none; `test` makes the test for one."""
 
-    def has_none(field: Field, expected: tuple[Any, ...]) -> Test:
-        has_one = has(field, expected)
+    def test_none(field: Field, expected: tuple[Any, ...]) -> Test:
+        has_one = test(field, expected)
         return lambda context: not has_one(context)
 
     return [
-        Operator("in", gettext_lazy("is one of"), read, has, shape),
-        Operator("not_in", gettext_lazy("is none of"), read, has_none, shape),
+        Operator("in", gettext_lazy("is one of"), read, test, shape),
+        Operator("not_in", gettext_lazy("is none of"), read, test_none, shape),
     ]
 
 

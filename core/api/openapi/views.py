@@ -18,8 +18,8 @@ CACHE_HEADERS = {"Cache-Control": "public, max-age=3600", "Vary": "Accept"}
 making = Lock()
 
 
-class Open(TokenlessView):
-    """Public views. Their renderers write YAML and HTML, and would fail for an error."""
+class PublicView(TokenlessView):
+    """A view without authentication. Its renderers write YAML and HTML, and would fail for an error."""
 
     http_method_names = ["get", "head"]
 
@@ -29,7 +29,7 @@ class Open(TokenlessView):
         return HttpResponse(Json().render(rejected.data), status=rejected.status_code, headers=headers)
 
 
-class Schema(Open, SpectacularAPIView):
+class Schema(PublicView, SpectacularAPIView):
     """YAML, or JSON if the client accepts it. The same for everyone, in one language."""
 
     schema = None  # it does not describe itself
@@ -53,7 +53,7 @@ def described(renderer: Any) -> bytes:
     return result
 
 
-class TryOut(Open, SpectacularSwaggerSplitView):
+class TryOut(PublicView, SpectacularSwaggerSplitView):
     """Swagger UI, served from local files."""
 
     url_name = "schema"

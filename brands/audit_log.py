@@ -117,7 +117,7 @@ def name_of(row: Model) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChangedField:
     """A changed field as text."""
 
     field: str
@@ -125,10 +125,11 @@ class Line:
     after: str
 
 
-def lines(entry: AuditLogEntry) -> list[Line]:
+def changed_fields(entry: AuditLogEntry) -> list[ChangedField]:
     """The changes of an entry as readable text."""
     return [
-        Line(_name(entry.kind, name), _text(before), _text(after)) for name, (before, after) in entry.changes.items()
+        ChangedField(_name(entry.kind, name), _text(before), _text(after))
+        for name, (before, after) in entry.changes.items()
     ]
 
 

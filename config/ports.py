@@ -107,9 +107,9 @@ PERSONAL_DATA = {
     "referrals": "loyalty.personal_data.REFERRALS",
     "loyalty": "loyalty.personal_data.ACCOUNT",
 }
-# Name -> `loyalty.merges.parts.Part`: what else moves when two accounts of one person are merged, in this order.
+# Name -> `loyalty.merges.parts.MergePart`: what else moves when two accounts of one person are merged, in this order.
 ACCOUNT_MERGES = {"progress": "campaigns.progress.merging.PROGRESS"}
-# `portal.timeline.sources.Source`: the sources of a customer's timeline, in the order of its chips.
+# `portal.timeline.sources.TimelineSource`: the sources of a customer's timeline, in the order of its chips.
 CUSTOMER_TIMELINE = [
     "loyalty.admin.member_page.points_lines.POINTS",
     "authcodes.admin.codes.customer_scans.SCANS",

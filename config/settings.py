@@ -592,7 +592,7 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {"()": "core.observability.log_format.Line"},
+        "line": {"()": "core.observability.log_format.PlainLine"},
         "json": {"()": "core.observability.log_format.JsonLine"},
     },
     "filters": {

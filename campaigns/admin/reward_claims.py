@@ -15,7 +15,7 @@ from portal.import_export.exportable import ExportingAdmin
 from portal.lists import local_time
 from portal.lists.field_column import attribute_column
 from portal.lists.filters import OwnRowsFilter
-from portal.timeline.sources import Line, Source, Subject, address_of
+from portal.timeline.sources import Subject, TimelineItem, TimelineSource, address_of
 from portal.unfold import ChoicesFilter
 
 COLOURS = {"available": "info", "claimed": "success"}
@@ -40,11 +40,11 @@ class RewardClaimAdmin(ExportingAdmin):
     state = badge_column("status", COLOURS, description=_("status"), ordering="status")
 
 
-def wins(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
+def wins(subject: Subject, ids: Sequence[str]) -> Mapping[str, TimelineItem]:
     """Timeline lines for the rewards that a customer reached."""
     rows = RewardClaim.objects.filter(pk__in=ids).select_related("milestone__campaign")
     return {
-        str(row.pk): Line(
+        str(row.pk): TimelineItem(
             when=local_time.display_moment(row.created_at, subject.brand.zone),
             icon="emoji_events",
             title=gettext("Won: %(reward)s") % {"reward": row.milestone.reward_name},
@@ -56,7 +56,7 @@ def wins(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
     }
 
 
-WINS = Source(
+WINS = TimelineSource(
     name="wins",
     title=_("Wins"),
     label="campaigns.rewardclaim",

@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from campaigns.models.campaigns import Campaign, RewardClaim, UserLoyaltyCampaign
-from loyalty.merges.parts import Part, Sides
+from loyalty.merges.parts import MergePart, Sides
 
 ZERO = Decimal(0)
 State = dict[str, Any]
@@ -137,4 +137,4 @@ def write(sides: Sides, campaign_id: int, state: State, at: datetime) -> None:
     )
 
 
-PROGRESS = Part(preview, merge, undo_error, undo)
+PROGRESS = MergePart(preview, merge, undo_error, undo)

@@ -34,7 +34,7 @@ KINDS = [*(kind.value for kind in EarningRule.Kind if kind != EarningRule.Kind.M
 Shares = Sequence[Share] | None  # None for older entries, in which the ledger does not have them
 
 
-class Entry(NamedTuple):
+class EarnedPoints(NamedTuple):
     """What a reason earned, or would earn."""
 
     reason_id: str
@@ -59,7 +59,7 @@ class PastAction:
     payload: dict[str, Any] | None
     is_rejected: bool
     number: int | None
-    entries: Sequence[Entry]
+    entries: Sequence[EarnedPoints]
     points: Decimal
     is_pending: bool
     rules: int | None
@@ -164,14 +164,14 @@ class ActionReader:
         """Convert the columns of an ActionRow to an action."""
         user_id, at, number, kind, happened_at, payload, is_rejected, entry, reason_id, points, *remaining = row
         is_pending, rules, shares, more, level, level_updated, identity = remaining
-        entries: Sequence[Entry] = ()
+        entries: Sequence[EarnedPoints] = ()
         if more is not None:
             entries = [
-                Entry(name, Decimal(earned), None if own is None else shares_of({"shares": own}))
+                EarnedPoints(name, Decimal(earned), None if own is None else shares_of({"shares": own}))
                 for name, earned, own in read_json(more, 0)[0]
             ]
         elif reason_id is not None:
-            entries = (Entry(reason_id, points or ZERO, None if shares is None else self._shares_in(shares)),)
+            entries = (EarnedPoints(reason_id, points or ZERO, None if shares is None else self._shares_in(shares)),)
         credited = EPOCH + timedelta(microseconds=at)
         return PastAction(
             user_id,

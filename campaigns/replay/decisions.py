@@ -8,7 +8,7 @@ from campaigns.accrual import decide
 from campaigns.accrual.types import AccrualReason
 from campaigns.earning.action_context import ActionContext, History
 from campaigns.earning.limits import RULE, UNUSED, Limit, LimitUsage, Used, member_periods, period_starts
-from campaigns.replay.actions import MILESTONE_EVENT, Entry
+from campaigns.replay.actions import MILESTONE_EVENT, EarnedPoints
 from campaigns.replay.member_states import MemberState
 from campaigns.replay.rule_history import RulesAsTheyStood, RulesWithDraft
 from campaigns.replay.terms import Terms
@@ -45,7 +45,7 @@ class Decider:
         state: MemberState,
         terms: Terms,
         rules: Rules,
-    ) -> list[Entry]:
+    ) -> list[EarnedPoints]:
         """What the action earns, with the programme's limits. `at`: when it is credited."""
         awards = decide.award_each(reasons, context, rules, self._limit_usage(context.kind, at, state, terms, rules))
         if terms.limits_points and context.fixed_points is None:
@@ -55,7 +55,7 @@ class Decider:
             if limit and limit.left < awards.points:
                 usage = self._limit_usage(context.kind, at, state, terms, rules)
                 awards = decide.award_each(reasons, context, rules, usage, limit)
-        return [Entry(reason.reason_id, award.points, award.shares) for reason, award in awards.earned]
+        return [EarnedPoints(reason.reason_id, award.points, award.shares) for reason, award in awards.earned]
 
     def _limit_usage(self, kind: str, at: datetime, state: MemberState, terms: Terms, rules: Rules) -> LimitUsage:
         if kind not in rules.limited:
@@ -66,7 +66,7 @@ class Decider:
     def advance(
         self,
         kind: str,
-        entries: Sequence[Entry],
+        entries: Sequence[EarnedPoints],
         local: datetime,
         state: MemberState,
         terms: Terms,
@@ -89,7 +89,7 @@ class Decider:
         self.use_limits(entries, local, state)
         state.climb(terms)
 
-    def use_limits(self, entries: Sequence[Entry], local: datetime, state: MemberState | None = None) -> None:
+    def use_limits(self, entries: Sequence[EarnedPoints], local: datetime, state: MemberState | None = None) -> None:
         """Count what rules with limits gave: for their budgets and, with `state`, for that member.
 
         As in LimitUsage, a rule that gives nothing uses nothing, unless the brand's point limit cut it to zero.
@@ -107,7 +107,7 @@ class Decider:
                         state.use((rule_id, period), period_starts(local)[period], share.points)
 
 
-def is_as_recorded(decided: Sequence[Entry], recorded: Sequence[Entry]) -> bool:
+def is_as_recorded(decided: Sequence[EarnedPoints], recorded: Sequence[EarnedPoints]) -> bool:
     """Whether the ledger has exactly these entries: reasons, points and, if stored, each share."""
     if len(decided) != len(recorded):
         return False

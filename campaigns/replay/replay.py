@@ -24,7 +24,7 @@ from campaigns.replay.actions import (
     RELEASED,
     RETURNED,
     WELCOME,
-    Entry,
+    EarnedPoints,
     PastAction,
     Replayable,
 )
@@ -41,7 +41,7 @@ from loyalty.programme.point_costs import PointCosts
 
 COLLECT_AFTER = 200_000  # objects; a page always has fewer
 Progress = Callable[[int, int], None]
-Decided = tuple[Sequence[Entry], Sequence[Entry], ActionContext]
+Decided = tuple[Sequence[EarnedPoints], Sequence[EarnedPoints], ActionContext]
 
 
 def _silent(_done: int, _total: int) -> None:
@@ -143,8 +143,8 @@ class _Replay:
         if terms.has_level_periods or (not member.is_placed and action.level is not None):
             self._place(member, action, terms)
         actual, level, drafted_level = member.actual, member.actual.level, member.drafted.level
-        paid: Sequence[Entry] = ()
-        tried: Sequence[Entry] = ()
+        paid: Sequence[EarnedPoints] = ()
+        tried: Sequence[EarnedPoints] = ()
         context: ActionContext | None = None
         if past is not None:
             paid, tried, context = self._decide(action, past, member, terms, drafted_terms)
@@ -222,7 +222,7 @@ class _Replay:
             return False
         return action.payload.get("campaign_id") in self.campaign.replaces
 
-    def _compared(self, action: PastAction, decided: Sequence[Entry]) -> Sequence[Entry]:
+    def _compared(self, action: PastAction, decided: Sequence[EarnedPoints]) -> Sequence[EarnedPoints]:
         """Compare the control with the ledger; returns the ledger's entries, from which the member continues."""
         self.totals.compared += 1
         if action.is_rejected:
@@ -312,7 +312,7 @@ def move(member: Member, action: PastAction, terms: Terms, drafted_terms: Terms)
             state.take_over(action.payload or {})
 
 
-def same_points(paid: Sequence[Entry], tried: Sequence[Entry]) -> bool:
+def same_points(paid: Sequence[EarnedPoints], tried: Sequence[EarnedPoints]) -> bool:
     """Whether both leave a member in the same state."""
     return len(paid) == len(tried) and all(
         one.reason_id == other.reason_id and one.points == other.points and _rule_points(one) == _rule_points(other)
@@ -320,5 +320,5 @@ def same_points(paid: Sequence[Entry], tried: Sequence[Entry]) -> bool:
     )
 
 
-def _rule_points(entry: Entry) -> list[tuple[int | None, Any]]:
+def _rule_points(entry: EarnedPoints) -> list[tuple[int | None, Any]]:
     return [(share.rule_id, share.points) for share in entry.shares or () if share.rule_id is not None]

@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from campaigns.replay.actions import Entry, PastAction
+from campaigns.replay.actions import EarnedPoints, PastAction
 from campaigns.replay.member_states import Member
 from loyalty.points.explanations import plain_text
 from loyalty.programme.point_costs import PointCosts
@@ -53,7 +53,7 @@ class Totals:
     examples: list[dict[str, Any]] = field(default_factory=list)
 
     def count(
-        self, day: date, level: str, drafted_level: str, paid: Sequence[Entry], tried: Sequence[Entry]
+        self, day: date, level: str, drafted_level: str, paid: Sequence[EarnedPoints], tried: Sequence[EarnedPoints]
     ) -> tuple[Decimal, Decimal]:
         """Add what an action paid and what it would have paid, at the member's levels; returns both in points."""
         self.actions += 1
@@ -63,11 +63,11 @@ class Totals:
             return points, points
         return self._add(PAID, day, level, paid), self._add(TRIED, day, drafted_level, tried)
 
-    def add_tried(self, day: date, level: str, entries: Sequence[Entry]) -> Decimal:
+    def add_tried(self, day: date, level: str, entries: Sequence[EarnedPoints]) -> Decimal:
         """Add what only the draft gave; returns the points."""
         return self._add(TRIED, day, level, entries)
 
-    def _add(self, place: int, day: date, level: str, entries: Sequence[Entry]) -> Decimal:
+    def _add(self, place: int, day: date, level: str, entries: Sequence[EarnedPoints]) -> Decimal:
         points = ZERO
         if not entries:
             return points
@@ -87,7 +87,7 @@ class Totals:
             own.levels[level][place] += points
         return points
 
-    def differs(self, action: PastAction, decided: Sequence[Entry]) -> None:
+    def differs(self, action: PastAction, decided: Sequence[EarnedPoints]) -> None:
         """Record that the control and the ledger differ."""
         self.differences += 1
         if len(self.examples) < EXAMPLES:

@@ -97,7 +97,7 @@ SUSPICIOUS = (
 )
 
 
-class Line(logging.Formatter):
+class PlainLine(logging.Formatter):
     """A line for people; errors with their traceback below."""
 
     def __init__(self) -> None:

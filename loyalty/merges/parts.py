@@ -19,7 +19,7 @@ class Sides:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MergePart:
     """`merge` carries rows over and returns JSON data for the undo; `preview` describes it in sentences.
 
     `undo_error` returns why the rows cannot go back, or None if they can. All but `preview` are called with both
@@ -32,5 +32,5 @@ class Part:
     undo: Callable[[Sides, list[dict[str, Any]], datetime], None]
 
 
-def parts() -> Iterator[tuple[str, Part]]:
+def parts() -> Iterator[tuple[str, MergePart]]:
     return ((name, resolve_name(path)) for name, path in settings.ACCOUNT_MERGES.items())

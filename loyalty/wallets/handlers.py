@@ -95,16 +95,16 @@ def push_to_apple(wallet_pass: WalletPass, issuer: Issuer) -> dict[str, Any]:
 
     A device that Apple asks to retry later blocks no other.
     """
-    waits: list[push.Later] = []
+    waits: list[push.RetryAfter] = []
     for device in devices.to_notify(wallet_pass):
         match push.push(push_token=device.push_token, keys=issuer.for_apple):
-            case push.PushResult():
+            case push.PushAccepted():
                 devices.mark_pushed(device=device, version=wallet_pass.version)
-            case push.Gone(since):
+            case push.DeviceGone(since):
                 devices.discard_token(brand_id=wallet_pass.brand_id, push_token=device.push_token, at=since)
-            case push.Later() as later:
+            case push.RetryAfter() as later:
                 waits.append(later)
-            case push.Rejected(why):
+            case push.KeysRejected(why):
                 issuers.note_error(issuer=issuer, error=why, at=timezone.now())
                 raise PushFailedError(why)
     if waits:
@@ -130,7 +130,7 @@ def update_google_object(wallet_pass: WalletPass, issuer: Issuer, at: datetime) 
         _uncount_notification(wallet_pass, notifies=notifies)
         issuers.note_error(issuer=issuer, error=str(error), at=timezone.now())
         raise PushFailedError(str(error)) from error
-    except api.Later as later:
+    except api.RetryAfter as later:
         _uncount_notification(wallet_pass, notifies=notifies)
         raise messages.RetryLater(str(later), after=later.after) from later
     state = WalletPass.State.IN_WALLET if saved.get("hasUsers") else wallet_pass.state
@@ -169,5 +169,5 @@ def expire_google(wallet_pass: WalletPass, issuer: Issuer) -> None:
         return
     try:
         api.read(answer, f"loyaltyObject {content['id']}")
-    except api.Later as later:
+    except api.RetryAfter as later:
         raise messages.RetryLater(str(later), after=later.after) from later

@@ -138,7 +138,7 @@ class AuditLogAdminMixin(PageViews):
             "module_name": capfirst(str(self.opts.verbose_name_plural)),
             "object": obj,
             "entries": page,
-            "entry_rows": [(entry, when(entry), audit_log.lines(entry)) for entry in page],
+            "entry_rows": [(entry, when(entry), audit_log.changed_fields(entry)) for entry in page],
             **(extra_context or {}),
         }
         return self.render_page(request, "admin/portal/history.html", context)

@@ -82,4 +82,4 @@ class AuditLogAdmin(ExportingAdmin):
 
     @display(description=_("before and after"))
     def changed(self, entry: AuditLogEntry) -> SafeString:
-        return render_to_string("admin/portal/changes.html", {"lines": audit_log.lines(entry)})
+        return render_to_string("admin/portal/changes.html", {"changed_fields": audit_log.changed_fields(entry)})

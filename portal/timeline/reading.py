@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from core.db.statements import Query, query
 from core.numbers import format_number
-from portal.timeline.sources import Line, Source, Subject, sources
+from portal.timeline.sources import Subject, TimelineItem, TimelineSource, sources
 
 PER_PAGE = 30
 SALT = "portal.timeline"
@@ -43,7 +43,7 @@ class Place:
 class TimelinePortion:
     """`older` is the place of the next page; empty on the last one."""
 
-    lines: list[Line]
+    lines: list[TimelineItem]
     older: str
     is_first: bool
 
@@ -55,7 +55,7 @@ def statement() -> Query[Row]:
     return query("portal/timeline/sql/fetch_timeline.sql", returns=Row, branches=branches)
 
 
-def read(subject: Subject, *, kinds: Sequence[Source], balance: Decimal, older: str = "") -> TimelinePortion:
+def read(subject: Subject, *, kinds: Sequence[TimelineSource], balance: Decimal, older: str = "") -> TimelinePortion:
     """The page after the place `older`, as returned by the previous page; the first one if it is not valid.
 
     `balance`: the customer's current balance.
@@ -79,7 +79,7 @@ def fetch(subject: Subject, *, kinds: Collection[str], place: Place, most: int) 
     )
 
 
-def described(subject: Subject, rows: Sequence[Row], *, balance: Decimal) -> tuple[list[Line], Decimal]:
+def described(subject: Subject, rows: Sequence[Row], *, balance: Decimal) -> tuple[list[TimelineItem], Decimal]:
     """The rows as lines, each ledger entry with the balance after it; and the balance before all of them."""
     keys: dict[str, list[str]] = defaultdict(list)
     for row in rows:
@@ -93,7 +93,7 @@ def described(subject: Subject, rows: Sequence[Row], *, balance: Decimal) -> tup
     return joined(lines), balance
 
 
-def joined(lines: Sequence[Line]) -> list[Line]:
+def joined(lines: Sequence[TimelineItem]) -> list[TimelineItem]:
     """Merge the line of a scan, a reward or a colleague's action with the line of its ledger entry."""
     entries = {line.merge_key: line for line in lines if line.change is not None and line.merge_key}
     result = []
@@ -108,13 +108,15 @@ def joined(lines: Sequence[Line]) -> list[Line]:
     return result
 
 
-def write_place(before: Place, rows: Sequence[Row], balance: Decimal, subject: Subject, kinds: Sequence[Source]) -> str:
+def write_place(
+    before: Place, rows: Sequence[Row], balance: Decimal, subject: Subject, kinds: Sequence[TimelineSource]
+) -> str:
     places = {**before.rows, **{row.kind: [row.at.isoformat(), row.id] for row in rows}}
     until = timezone.now().isoformat() if before.until == ALWAYS else before.until
     return signing.dumps([mark_of(subject, kinds), until, places, str(balance)], salt=SALT, compress=True)
 
 
-def read_place(text: str, subject: Subject, kinds: Sequence[Source]) -> Place:
+def read_place(text: str, subject: Subject, kinds: Sequence[TimelineSource]) -> Place:
     """Signed, so that only values written by a page of this timeline, with these kinds, get into the statement."""
     if not text:
         return Place()
@@ -127,5 +129,5 @@ def read_place(text: str, subject: Subject, kinds: Sequence[Source]) -> Place:
     return Place(until, places, Decimal(balance))
 
 
-def mark_of(subject: Subject, kinds: Sequence[Source]) -> list[Any]:
+def mark_of(subject: Subject, kinds: Sequence[TimelineSource]) -> list[Any]:
     return [subject.brand.pk, subject.accounts[0], sorted(source.name for source in kinds)]

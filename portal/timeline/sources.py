@@ -31,7 +31,7 @@ class Subject:
 
 
 @dataclass(slots=True)
-class Line:
+class TimelineItem:
     """A row as the page shows it. `change`: of the balance, for ledger entries; `merge_key`: lines with the same key
     are merged into one."""
 
@@ -48,11 +48,11 @@ class Line:
 
 
 # Gets the ids of a source's rows on a page, and returns a line for each that still exists.
-Describe = Callable[[Subject, Sequence[str]], Mapping[str, Line]]
+Describe = Callable[[Subject, Sequence[str]], Mapping[str, TimelineItem]]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TimelineSource:
     """`name` identifies its rows in the statement and in the page's address; `branch` is the SQL that finds them;
     `label` is their list.
     """
@@ -65,12 +65,12 @@ class Source:
 
 
 @cache
-def sources() -> dict[str, Source]:
+def sources() -> dict[str, TimelineSource]:
     listed = [import_string(path) for path in settings.CUSTOMER_TIMELINE]
     return {source.name: source for source in listed}
 
 
-def visible_to(user: Any, brand: Brand) -> Iterator[Source]:
+def visible_to(user: Any, brand: Brand) -> Iterator[TimelineSource]:
     """The sources whose lists the user may see at this brand."""
     for source in sources().values():
         if brand.pk in brand_scope(user, VIEW, source.label):

@@ -9,22 +9,22 @@ from brands import audit_log
 from brands.models.audit import AuditLogEntry
 from core.db import statements
 from portal.lists import local_time
-from portal.timeline.sources import Line, Source, Subject, address_of
+from portal.timeline.sources import Subject, TimelineItem, TimelineSource, address_of
 
 ENTRY = "ledger line"  # in the audit log, for adjustments: the ledger entry they created
 
 
-def describe(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
+def describe(subject: Subject, ids: Sequence[str]) -> Mapping[str, TimelineItem]:
     entries = AuditLogEntry.objects.filter(pk__in=ids).select_related("user", "api_key")
     return {str(entry.pk): line_of(subject, entry) for entry in entries}
 
 
-def line_of(subject: Subject, entry: AuditLogEntry) -> Line:
+def line_of(subject: Subject, entry: AuditLogEntry) -> TimelineItem:
     made = entry.changes.get(ENTRY)
     details = [text for text in (actor_of(entry), entry.reason) if text]
     if not made:
-        details += [f"{each.field}: {each.before} > {each.after}" for each in audit_log.lines(entry)]
-    return Line(
+        details += [f"{each.field}: {each.before} > {each.after}" for each in audit_log.changed_fields(entry)]
+    return TimelineItem(
         when=local_time.display_moment(entry.at, subject.brand.zone),
         icon="badge",
         title=_(entry.action),
@@ -40,7 +40,7 @@ def actor_of(entry: AuditLogEntry) -> str:
     return _("by the API key %(name)s") % {"name": entry.api_key} if entry.api_key else ""
 
 
-STAFF_ACTS = Source(
+STAFF_ACTS = TimelineSource(
     name="staff",
     title=gettext_lazy("Staff"),
     label="brands.auditlogentry",

@@ -15,7 +15,7 @@ from authcodes.places import names
 from core.db import statements
 from portal.lists import local_time
 from portal.lists.number_columns import format_points
-from portal.timeline.sources import Line, Source, Subject, address_of
+from portal.timeline.sources import Subject, TimelineItem, TimelineSource, address_of
 
 Status = Scan.PointsStatus
 # Reasons of scans that were not accepted.
@@ -31,15 +31,15 @@ NOT_ACCEPTED = {
 }
 
 
-def describe(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
+def describe(subject: Subject, ids: Sequence[str]) -> Mapping[str, TimelineItem]:
     scans = list(Scan.objects.filter(pk__in=ids).select_related("product", "campaign", "auth_code"))
     first = first_scans(subject, [scan for scan in scans if not scan.points_awarded])
     return {str(scan.pk): line_of(subject, scan, first.get(scan.auth_code_id or 0)) for scan in scans}
 
 
-def line_of(subject: Subject, scan: Scan, first: tuple[datetime, bool] | None) -> Line:
+def line_of(subject: Subject, scan: Scan, first: tuple[datetime, bool] | None) -> TimelineItem:
     place = names.short(scan.location)
-    return Line(
+    return TimelineItem(
         when=local_time.display_moment(scan.scanned_at, subject.brand.zone),
         icon="qr_code_scanner",
         title=_("Scan of %(code)s") % {"code": scan.code},
@@ -85,7 +85,7 @@ def first_scans(subject: Subject, scans: Sequence[Scan]) -> dict[int, tuple[date
     return {pk: (at, pk in own and own[pk] <= at) for pk, at in moments if at}
 
 
-SCANS = Source(
+SCANS = TimelineSource(
     name="scans",
     title=gettext_lazy("Scans"),
     label="authcodes.scan",

@@ -26,7 +26,7 @@ LENGTHS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LengthField:
     """A field of a part's row."""
 
     name: str
@@ -42,7 +42,7 @@ class Row:
     name: str
     label: str
     is_visible: bool
-    entries: list[Entry]
+    length_fields: list[LengthField]
     is_text: bool
     centred: bool
     errors: list[str]
@@ -166,8 +166,8 @@ class LayoutForm(DomainErrorForm):
         for name in PartName:
             part = parts.get(name)
             values = {length: format_length(getattr(part, length)) if part else "" for length in lengths_of(name)}
-            entries = [
-                Entry(
+            length_fields = [
+                LengthField(
                     f"{name}_{length}",
                     length,
                     LENGTHS[length],
@@ -177,12 +177,12 @@ class LayoutForm(DomainErrorForm):
             ]
             centred = bool(self[f"{name}_centred"].value()) if is_own and name in TEXTS else bool(part and part.centred)
             own = name.value if name in SWITCHED or name == PartName.NOTE else ""
-            fields = [*(entry.name for entry in entries), own]
+            fields = [*(field.name for field in length_fields), own]
             yield Row(
                 name.value,
                 str(name.label),
                 name in ALWAYS or bool(self.cleaned_data.get(name)),
-                entries,
+                length_fields,
                 name in TEXTS,
                 centred,
                 [str(message) for field in fields for message in self.errors.get(field, [])],

@@ -10,8 +10,8 @@ from authcodes.printing.labels.layout import (
     LEADING,
     POINTS_PER_MM,
     Area,
-    Line,
     Placement,
+    TextLine,
     code_text,
     mark_of,
     measure,
@@ -39,12 +39,12 @@ class Arrangement:
         self.logo = self._logo_area(parts, design.logo)
         self.details = lru_cache(maxsize=1024)(self._details)
 
-    def lines(self, label: Label) -> Iterator[Line]:
+    def lines(self, label: Label) -> Iterator[TextLine]:
         """The text lines: the code first, then the details of the product."""
         yield self.code_line(label)
         yield from self.details(label.title, label.sku, label.expiry, label.note)
 
-    def code_line(self, label: Label) -> Line:
+    def code_line(self, label: Label) -> TextLine:
         """Never truncated, but made as small as its box."""
         text, face, ems = code_text(label)
         area = self._areas[PartName.CODE]
@@ -53,10 +53,10 @@ class Arrangement:
             size = min(size, area.width * POINTS_PER_MM / ems)
         width = ems * size / POINTS_PER_MM
         left = area.left + (area.width - width) / 2 if PartName.CODE in self._centred else area.left
-        return Line(text, face, left, _top(area, size, 1), size, width)
+        return TextLine(text, face, left, _top(area, size, 1), size, width)
 
-    def _details(self, title: str, sku: str, expiry: str, note: str) -> list[Line]:
-        lines: list[Line] = []
+    def _details(self, title: str, sku: str, expiry: str, note: str) -> list[TextLine]:
+        lines: list[TextLine] = []
         for name, content in zip(TEXTS[1:], (title, sku, expiry, note), strict=True):
             text = text_layout.shaped(text_layout.clean(content))
             if text and name in self._areas:
@@ -64,7 +64,7 @@ class Arrangement:
                 lines += self._title(text, area) if name == PartName.TITLE else self._small(name, text, area)
         return lines
 
-    def _title(self, text: str, area: Area) -> list[Line]:
+    def _title(self, text: str, area: Area) -> list[TextLine]:
         """As large as fits completely; truncated if it does not fit at the smallest size."""
         size = min(MAX_TITLE_PT, size_of_one_line(area))
         while size > MIN_PT and not _fits(text, area, size):
@@ -80,7 +80,7 @@ class Arrangement:
             for number, row in enumerate(rows)
         ]
 
-    def _small(self, name: str, text: str, area: Area) -> list[Line]:
+    def _small(self, name: str, text: str, area: Area) -> list[TextLine]:
         """One line as high as its box; smaller if it is too long, and truncated if that is not enough."""
         room, ems, size = area.width * POINTS_PER_MM, measure(text), size_of_one_line(area)
         if ems * size > room:
@@ -89,13 +89,13 @@ class Arrangement:
         backwards = text_layout.right_to_left(text)
         return [self._placed(name, text, area, _top(area, size, 1), size, backwards)]
 
-    def _placed(self, name: str, text: str, area: Area, top: float, size: float, backwards: bool) -> Line:  # noqa: FBT001 - the text's direction
+    def _placed(self, name: str, text: str, area: Area, top: float, size: float, backwards: bool) -> TextLine:  # noqa: FBT001 - the text's direction
         width = measure(text) * size / POINTS_PER_MM
         if name in self._centred:
             left = area.left + (area.width - width) / 2
         else:
             left = area.right - width if backwards else area.left
-        return Line(text, fonts.sans(), left, top, size, width, backwards)
+        return TextLine(text, fonts.sans(), left, top, size, width, backwards)
 
     def _area(self, part: Part) -> Area:
         return Area(

@@ -51,7 +51,7 @@ class Area(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TextLine:
     """A line of shaped text: its start, its upper edge, and its size in points."""
 
     text: str
@@ -84,14 +84,14 @@ class Placement:
         self.mark = mark_of(design.mark, self.width, self.height) if design.mark else None
         self.details = lru_cache(maxsize=1024)(self._details)
 
-    def lines(self, label: Label) -> Iterator[Line]:
+    def lines(self, label: Label) -> Iterator[TextLine]:
         """The text lines: the code first, then the details of the product."""
         code = self.code_line(label)
         yield code
         small = tuple(filter(None, (label.sku, label.expiry, label.note)))
         yield from self.details(label.title, small, round(code.left + code.width, 1))
 
-    def code_line(self, label: Label) -> Line:
+    def code_line(self, label: Label) -> TextLine:
         """Never truncated: an incomplete code is useless."""
         (text, face, ems), strip = code_text(label), self.strip
         size = min(CODE_PT, strip.width * POINTS_PER_MM / ems) if ems else CODE_PT
@@ -99,7 +99,7 @@ class Placement:
         middle = self.left + self.size / 2
         shares_its_line = bool(not self.at_the_side and not self.lines_below and label.details)
         left = strip.left if shares_its_line else min(max(middle - width / 2, strip.left), strip.right - width)
-        return Line(text, face, left, self.bottom, size, width)
+        return TextLine(text, face, left, self.bottom, size, width)
 
     @property
     def strip(self) -> Area:
@@ -113,7 +113,7 @@ class Placement:
         top = self.logo.bottom if self.logo else self.height
         return Area(self.left + self.size + PAD, self.width - PAD, self.bottom, top - PAD)
 
-    def _details(self, title: str, small: tuple[str, ...], code_ends: float) -> list[Line]:
+    def _details(self, title: str, small: tuple[str, ...], code_ends: float) -> list[TextLine]:
         title, small = text_layout.clean(title), tuple(filter(None, map(text_layout.clean, small)))
         if self.at_the_side:
             return self._at_the_side(title, small)
@@ -130,7 +130,7 @@ class Placement:
         line = self._one_line(title, small, room.width)
         return list(_paragraph(line, room, top=strip.top - 0.3, size=NARROW_PT, most_lines=1))
 
-    def _at_the_side(self, title: str, small: tuple[str, ...]) -> list[Line]:
+    def _at_the_side(self, title: str, small: tuple[str, ...]) -> list[TextLine]:
         """As large as fits the box completely, centred; truncated if it does not fit at the usual size."""
         for larger in ENLARGEMENTS:
             result = self._filled(title, small, larger)
@@ -138,7 +138,7 @@ class Placement:
                 return self._in_the_middle(result)
         return self._filled(title, small, 1.0)
 
-    def _filled(self, title: str, small: tuple[str, ...], larger: float) -> list[Line]:
+    def _filled(self, title: str, small: tuple[str, ...], larger: float) -> list[TextLine]:
         box, title_pt, small_pt = self.box, TITLE_PT * larger, SMALL_PT * larger
         line = small_pt * LEADING / POINTS_PER_MM
         fitting = int((box.height - len(small) * line) / (title_pt * LEADING / POINTS_PER_MM))
@@ -150,7 +150,7 @@ class Placement:
             rows += _paragraph(texts, box, top=top, size=small_pt, most_lines=1)
         return rows
 
-    def _is_whole(self, title: str, small: tuple[str, ...], larger: float, placed: list[Line]) -> bool:
+    def _is_whole(self, title: str, small: tuple[str, ...], larger: float, placed: list[TextLine]) -> bool:
         """Whether nothing is truncated and no word is broken."""
         room = self.box.width * POINTS_PER_MM / larger
         texts = [text_layout.shaped(word) for word in title.split()]
@@ -163,7 +163,7 @@ class Placement:
         )
         return len(placed) == len(lines) + len(small)
 
-    def _in_the_middle(self, placed: list[Line]) -> list[Line]:
+    def _in_the_middle(self, placed: list[TextLine]) -> list[TextLine]:
         last = placed[-1]
         ends = last.top - last.size * LEADING / POINTS_PER_MM
         down = max(ends - self.box.bottom, 0) / 2
@@ -177,12 +177,12 @@ class Placement:
         room = width * POINTS_PER_MM / NARROW_PT - measure(f" · {remaining}" if remaining else "")
         return " · ".join(filter(None, (text_layout.cut(title, width=room, measure=measure), remaining)))
 
-    def _centred(self, content: str, area: Area, top: float) -> Line:
+    def _centred(self, content: str, area: Area, top: float) -> TextLine:
         text = text_layout.shaped(content)
         line = text_layout.cut(text, width=area.width * POINTS_PER_MM / NARROW_PT, measure=measure)
         width = measure(line) * NARROW_PT / POINTS_PER_MM
         left = (area.left + area.right - width) / 2
-        return Line(line, fonts.sans(), left, top, NARROW_PT, width, text_layout.right_to_left(text))
+        return TextLine(line, fonts.sans(), left, top, NARROW_PT, width, text_layout.right_to_left(text))
 
     def _logo_area(self, width: int, height: int) -> Area:
         """Above the text next to the QR code, or at the left of the strip below it."""
@@ -203,13 +203,13 @@ def code_text(label: Label) -> tuple[str, Face, float]:
     return text, face, fonts.measured(text, face)
 
 
-def mark_of(text: str, width: float, height: float) -> Line:
+def mark_of(text: str, width: float, height: float) -> TextLine:
     """As large as the label allows, centred."""
     ems = fonts.measured(text, fonts.sans())
     size = min(width * MARK_SHARE * POINTS_PER_MM / ems, height * MARK_SHARE * POINTS_PER_MM)
     long = ems * size / POINTS_PER_MM
     top = (height + size / POINTS_PER_MM) / 2
-    return Line(text, fonts.sans(), (width - long) / 2, top, size, long)
+    return TextLine(text, fonts.sans(), (width - long) / 2, top, size, long)
 
 
 def edges(sheet: presets.Sheet) -> tuple[list[float], list[float]]:
@@ -254,12 +254,12 @@ def measure(text: str) -> float:
     return fonts.measured(text, fonts.sans())
 
 
-def _paragraph(content: str, area: Area, *, top: float, size: float, most_lines: int) -> Iterator[Line]:
+def _paragraph(content: str, area: Area, *, top: float, size: float, most_lines: int) -> Iterator[TextLine]:
     """`content` in `area` from `top` down; right-to-left text is aligned right."""
     text = text_layout.shaped(content)
     backwards = text_layout.right_to_left(text)
     ems = area.width * POINTS_PER_MM / size
     for line in text_layout.wrapped(text, width=ems, most_lines=most_lines, measure=measure):
         width = measure(line) * size / POINTS_PER_MM
-        yield Line(line, fonts.sans(), area.right - width if backwards else area.left, top, size, width, backwards)
+        yield TextLine(line, fonts.sans(), area.right - width if backwards else area.left, top, size, width, backwards)
         top -= size * LEADING / POINTS_PER_MM

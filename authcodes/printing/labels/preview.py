@@ -12,7 +12,7 @@ from authcodes.printing.labels import presets
 from authcodes.printing.labels.custom_layout import Arrangement, placement_of
 from authcodes.printing.labels.design import Design, Label
 from authcodes.printing.labels.fonts import Run, runs
-from authcodes.printing.labels.layout import MARK_GREY, POINTS_PER_MM, Area, Line, Placement, cut_marks
+from authcodes.printing.labels.layout import MARK_GREY, POINTS_PER_MM, Area, Placement, TextLine, cut_marks
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import symbol
 
@@ -68,7 +68,7 @@ def _label(label: Label, place: Places) -> Iterator[str]:
         yield '<use href="#logo"/>'
 
 
-def _text(line: Line, place: Places) -> str:
+def _text(line: TextLine, place: Places) -> str:
     """As wide as on paper, whatever font the browser has."""
     pieces = runs(line.text, line.face)
     if any(run.face.is_pictured for run in pieces) and not line.right_to_left:
@@ -76,7 +76,7 @@ def _text(line: Line, place: Places) -> str:
     return _written(line, place)
 
 
-def _pieces(line: Line, pieces: list[Run], place: Places) -> Iterator[str]:
+def _pieces(line: TextLine, pieces: list[Run], place: Places) -> Iterator[str]:
     """Text that the PDF shows as pictures, since most browsers lack its font, uses the same pictures here."""
     left, millimetres = line.left, line.size / POINTS_PER_MM
     for run in pieces:
@@ -92,7 +92,7 @@ def _pieces(line: Line, pieces: list[Run], place: Places) -> Iterator[str]:
         left += width
 
 
-def _written(line: Line, place: Places) -> str:
+def _written(line: TextLine, place: Places) -> str:
     font = "DejaVu Sans Mono,monospace" if line.face.name.endswith("Mono") else "DejaVu Sans,sans-serif"
     x = line.left + line.width if line.right_to_left else line.left
     way = ' direction="rtl"' if line.right_to_left else ""

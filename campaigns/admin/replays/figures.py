@@ -35,7 +35,7 @@ Kind = Replay.Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ComparisonLine:
     """A table row: what was paid and what the draft would have paid, in points and in the brand's currency."""
 
     name: str
@@ -110,30 +110,32 @@ class ReplayFigures:
         return self.sees_costs and bool(self.result["has_costs"])
 
     @cached_property
-    def days(self) -> list[Line]:
+    def days(self) -> list[ComparisonLine]:
         return [_line(day_text(date.fromisoformat(day)), numbers) for day, *numbers in self.result["days"]]
 
     @cached_property
-    def levels(self) -> list[Line]:
+    def levels(self) -> list[ComparisonLine]:
         return [_line(name or _("No level"), numbers) for name, *numbers in self.result["levels"]]
 
     @cached_property
-    def rules(self) -> list[Line]:
+    def rules(self) -> list[ComparisonLine]:
         return [
             _line(_source(source, name), numbers, is_own=source == RULE and rule_id == self.replay.rule_id)
             for source, rule_id, name, *numbers in self.result["rules"]
         ]
 
     @cached_property
-    def total(self) -> Line:
+    def total(self) -> ComparisonLine:
         rows = [numbers for _day, *numbers in self.result["days"]]
         return _line(_("All"), [str(sum(map(Decimal, column))) for column in zip(*rows, strict=True)] or ["0"] * 4)
 
     @cached_property
-    def members_by_level(self) -> list[Line]:
+    def members_by_level(self) -> list[ComparisonLine]:
         """How many of the members who did anything ended in each level."""
         rows = self.result.get("members_by_level", ())
-        return [Line(name or _("No level"), Decimal(actual), Decimal(drafted)) for name, actual, drafted in rows]
+        return [
+            ComparisonLine(name or _("No level"), Decimal(actual), Decimal(drafted)) for name, actual, drafted in rows
+        ]
 
     @property
     def campaign(self) -> Mapping[str, Any] | None:
@@ -173,14 +175,14 @@ class ReplayFigures:
         return self.replay.brand_id in roles.brand_scope(self.user, VIEW, label)
 
     @cached_property
-    def most(self) -> list[Line]:
+    def most(self) -> list[ComparisonLine]:
         return self._members("most")
 
     @cached_property
-    def least(self) -> list[Line]:
+    def least(self) -> list[ComparisonLine]:
         return self._members("least")
 
-    def _members(self, name: str) -> list[Line]:
+    def _members(self, name: str) -> list[ComparisonLine]:
         """Members by e-mail address if the user may see members, otherwise by account number."""
         rows = self.result[name]
         known: dict[int, UserPoints] = {}
@@ -189,7 +191,7 @@ class ReplayFigures:
             accounts = UserPoints.objects.filter(brand=self.replay.brand_id, pk__in=numbers).select_related("user")
             known = {account.pk: account for account in accounts}
         return [
-            Line(
+            ComparisonLine(
                 known[account].user.email if account in known else f"#{account}" if account else _("Not a member yet"),
                 Decimal(paid),
                 Decimal(tried),
@@ -308,9 +310,9 @@ def period_of(replay: Replay) -> str:
     return _("%(first)s to %(last)s") % {"first": first, "last": last}
 
 
-def _line(name: str, numbers: list[str], *, is_own: bool = False) -> Line:
+def _line(name: str, numbers: list[str], *, is_own: bool = False) -> ComparisonLine:
     paid, tried, cost_paid, cost_tried = map(Decimal, numbers)
-    return Line(name, paid, tried, cost_paid, cost_tried, is_own=is_own)
+    return ComparisonLine(name, paid, tried, cost_paid, cost_tried, is_own=is_own)
 
 
 def _source(source: str, name: str) -> str:

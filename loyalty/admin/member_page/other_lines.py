@@ -23,16 +23,16 @@ from loyalty.points import ledger
 from portal.base.badges import badge
 from portal.lists import local_time
 from portal.lists.number_columns import format_points
-from portal.timeline.sources import Describe, Line, Source, Subject, address_of
+from portal.timeline.sources import Describe, Subject, TimelineItem, TimelineSource, address_of
 
 
-def rewards(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
+def rewards(subject: Subject, ids: Sequence[str]) -> Mapping[str, TimelineItem]:
     rows = Redemption.objects.filter(pk__in=ids).select_related("user_point", "pool_code", "used_by", "used_key")
     return {str(row.pk): reward_line(subject, row) for row in rows}
 
 
-def reward_line(subject: Subject, row: Redemption) -> Line:
-    return Line(
+def reward_line(subject: Subject, row: Redemption) -> TimelineItem:
+    return TimelineItem(
         when=local_time.display_moment(row.created_at, subject.brand.zone),
         icon="confirmation_number",
         title=row.name,
@@ -54,10 +54,10 @@ def ends_of(subject: Subject, row: Redemption) -> list[str]:
     return []
 
 
-def messages(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
+def messages(subject: Subject, ids: Sequence[str]) -> Mapping[str, TimelineItem]:
     rows = NotificationDelivery.objects.filter(pk__in=ids).select_related("user")
     return {
-        str(row.pk): Line(
+        str(row.pk): TimelineItem(
             when=local_time.display_moment(row.created_at, subject.brand.zone),
             icon="mail",
             title=row.get_template_display(),
@@ -73,9 +73,9 @@ def message_details(subject: Subject, row: NotificationDelivery) -> SafeString:
     return format_html("{}, {}", row.get_channel_display(), displayed_address(subject.request.user, row))
 
 
-def cards(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
+def cards(subject: Subject, ids: Sequence[str]) -> Mapping[str, TimelineItem]:
     return {
-        str(row.pk): Line(
+        str(row.pk): TimelineItem(
             when=local_time.display_moment(row.created_at, subject.brand.zone),
             icon="wallet",
             title=row.get_platform_display(),
@@ -86,19 +86,19 @@ def cards(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
     }
 
 
-def merges(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
+def merges(subject: Subject, ids: Sequence[str]) -> Mapping[str, TimelineItem]:
     rows = AccountMerge.objects.filter(pk__in=ids).select_related("target__user", "source__user")
     return {str(row.pk): merge_line(subject, row) for row in rows}
 
 
-def merge_line(subject: Subject, row: AccountMerge) -> Line:
+def merge_line(subject: Subject, row: AccountMerge) -> TimelineItem:
     is_target = row.target_id == subject.accounts[0]
     other = row.source if is_target else row.target
     text = _("The account of %(member)s was merged into this one.") if is_target else _("Merged into %(member)s.")
     details = [format_points(row.points), *([row.note] if row.note else [])]
     if row.undone_at:
         details.append(_("undone %(when)s") % {"when": local_time.moment_text(row.undone_at, subject.brand.zone)})
-    return Line(
+    return TimelineItem(
         when=local_time.display_moment(row.created_at, subject.brand.zone),
         icon="merge",
         title=text % {"member": other.display_name},
@@ -107,10 +107,10 @@ def merge_line(subject: Subject, row: AccountMerge) -> Line:
     )
 
 
-def friends(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
+def friends(subject: Subject, ids: Sequence[str]) -> Mapping[str, TimelineItem]:
     rows = Referral.objects.filter(pk__in=ids).select_related("referrer__user", "friend__user")
     return {
-        str(row.pk): Line(
+        str(row.pk): TimelineItem(
             when=local_time.display_moment(row.created_at, subject.brand.zone),
             icon="group_add",
             title=referrals.line_of(row, subject.accounts),
@@ -122,9 +122,9 @@ def friends(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
     }
 
 
-def source(name: str, title: Any, label: str, describe: Describe) -> Source:
+def source(name: str, title: Any, label: str, describe: Describe) -> TimelineSource:
     branch = statements.part(f"loyalty/admin/member_page/sql/{name}_of_customer.sql")
-    return Source(name=name, title=title, label=label, branch=branch, describe=describe)
+    return TimelineSource(name=name, title=title, label=label, branch=branch, describe=describe)
 
 
 REWARDS = source("rewards", gettext_lazy("Rewards"), "loyalty.redemption", rewards)

@@ -26,7 +26,7 @@ from loyalty.notifications import devices, preferences
 from portal.base.links import admin_address
 from portal.lists import local_time
 from portal.timeline import reading
-from portal.timeline.sources import Source, Subject, visible_to
+from portal.timeline.sources import Subject, TimelineSource, visible_to
 
 KIND, OLDER = "kind", "older"
 LEDGER = "loyalty.loyaltytransaction"
@@ -124,7 +124,9 @@ def subject_of(request: HttpRequest, member: UserPoints) -> Subject:
     return Subject(request, member.brand, accounts, users)
 
 
-def timeline_of(request: HttpRequest, member: UserPoints, subject: Subject, kinds: list[Source]) -> dict[str, Any]:
+def timeline_of(
+    request: HttpRequest, member: UserPoints, subject: Subject, kinds: list[TimelineSource]
+) -> dict[str, Any]:
     """One page of the timeline, and the chips that choose its kinds."""
     requested = set(request.GET.getlist(KIND))
     chosen = [source for source in kinds if source.name in requested] or kinds
@@ -155,7 +157,7 @@ def address_with(names: list[str], older: str = "") -> str:
     return f"?{query}#timeline"
 
 
-def list_address(source: Source, member: UserPoints) -> str:
+def list_address(source: TimelineSource, member: UserPoints) -> str:
     listed = admin_address(source.label, "changelist")
     return f"{listed}?{urlencode({'q': member.user.email})}"
 

@@ -12,23 +12,23 @@ from loyalty.models.levels import LevelChange
 from loyalty.points import ledger
 from portal.lists import local_time
 from portal.lists.number_columns import format_points
-from portal.timeline.sources import Line, Subject, address_of
+from portal.timeline.sources import Subject, TimelineItem, address_of
 
 NAMED_BY_TITLE = ("milestone:", "order:")  # reasons whose notes name the reward and the order
 
 
-def entries(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
+def entries(subject: Subject, ids: Sequence[str]) -> Mapping[str, TimelineItem]:
     rows = list(LoyaltyTransaction.objects.filter(pk__in=ids))
     people = page.adjusters(subject.accounts, rows)
     return {str(row.pk): entry_line(subject, row, people.get(row.pk, "")) for row in rows}
 
 
-def entry_line(subject: Subject, row: LoyaltyTransaction, adjuster: str) -> Line:
+def entry_line(subject: Subject, row: LoyaltyTransaction, adjuster: str) -> TimelineItem:
     """What earned the points, and why that many."""
     details = [_("by %(person)s") % {"person": adjuster}] if adjuster else []
     if row.note and not (page.is_adjustment(row) or row.reason_id.startswith((ledger.TAKEN, *NAMED_BY_TITLE))):
         details.append(row.reason_id)
-    return Line(
+    return TimelineItem(
         when=local_time.display_moment(row.created_at, subject.brand.zone),
         icon="toll",
         title=page.note_of(row) or row.reason_id,
@@ -50,14 +50,14 @@ def merge_key(row: LoyaltyTransaction) -> str:
     return row.reason_id if row.reason_id.startswith(ledger.TAKEN) else ""
 
 
-def changes(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
+def changes(subject: Subject, ids: Sequence[str]) -> Mapping[str, TimelineItem]:
     return {str(row.pk): change_line(subject, row) for row in LevelChange.objects.filter(pk__in=ids)}
 
 
-def change_line(subject: Subject, row: LevelChange) -> Line:
+def change_line(subject: Subject, row: LevelChange) -> TimelineItem:
     names = dict.fromkeys(each or _("No level") for each in (row.level_before, row.level_after))
     until = local_time.day_text(row.level_until) if row.level_until else ""
-    return Line(
+    return TimelineItem(
         when=local_time.display_moment(row.created_at, subject.brand.zone),
         icon="military_tech",
         title=" > ".join(names),

@@ -27,19 +27,19 @@ MAX_WAIT = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class PushResult:
+class PushAccepted:
     """Apple accepted the push."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class DeviceGone:
     """The device no longer exists; `since` is when Apple noticed, if it says so."""
 
     since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class RetryAfter:
     """Apple wants a retry after this time."""
 
     after: timedelta
@@ -47,16 +47,16 @@ class Later:
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class KeysRejected:
     """Apple rejects the certificate or key."""
 
     why: str
 
 
-Outcome = PushResult | Gone | Later | Rejected
+PushOutcome = PushAccepted | DeviceGone | RetryAfter | KeysRejected
 
 
-def push(*, push_token: str, keys: AppleKeys) -> Outcome:
+def push(*, push_token: str, keys: AppleKeys) -> PushOutcome:
     """Send a push. Raises client.RequestFailedError."""
     headers = {
         "apns-topic": keys.identifier,
@@ -78,20 +78,20 @@ def push(*, push_token: str, keys: AppleKeys) -> Outcome:
     return read(answer, keys)
 
 
-def read(answer: client.Answer, keys: AppleKeys) -> Outcome:
+def read(answer: client.Answer, keys: AppleKeys) -> PushOutcome:
     if answer.status == 200:
-        return PushResult()
+        return PushAccepted()
     reason, since = _reason(answer.body)
     why = f"APNs answered {answer.status} {reason}".strip()
     if answer.status == 410 or reason in GONE:
-        return Gone(since)
+        return DeviceGone(since)
     if reason in {"ExpiredProviderToken", "InvalidProviderToken"}:
         discard_token(keys)
     if reason == "ExpiredProviderToken":
-        return Later(timedelta(seconds=1), why)
+        return RetryAfter(timedelta(seconds=1), why)
     if answer.status in OUR_FAULT:
-        return Rejected(why)
-    return Later(answer.retry_after(at=timezone.now(), at_most=MAX_WAIT) or RETRY, why)
+        return KeysRejected(why)
+    return RetryAfter(answer.retry_after(at=timezone.now(), at_most=MAX_WAIT) or RETRY, why)
 
 
 def _reason(body: bytes) -> tuple[str, datetime | None]:

@@ -17,7 +17,7 @@ MAX_WAIT = timedelta(hours=1)
 UNKNOWN_ACCOUNT = frozenset({400, 401, 403})  # of the token server: it does not accept the account or its key
 
 
-class Later(Exception):
+class RetryAfter(Exception):
     """Google wants a retry after `after`, which is at least a second."""
 
     def __init__(self, message: str, after: timedelta) -> None:
@@ -36,7 +36,7 @@ class QuotaExceeded(Exception):
 def put(*, kind: str, content: dict[str, Any], keys: GoogleKeys) -> dict[str, Any]:
     """Create or update the resource of this kind (`loyaltyClass`, `loyaltyObject`) with `content`.
 
-    Returns Google's version of it. Raises Later, Rejected, QuotaExceeded, and client.RequestFailedError.
+    Returns Google's version of it. Raises RetryAfter, Rejected, QuotaExceeded, and client.RequestFailedError.
     """
     answer = call("PATCH", f"{kind}/{content['id']}", content, keys)
     if answer.status == 404:
@@ -84,5 +84,5 @@ def read(answer: client.Answer, what: str) -> dict[str, Any]:
     if "QuotaExceeded" in why:
         raise QuotaExceeded(why)
     if answer.status == 429 or answer.status >= 500:
-        raise Later(why, answer.retry_after(at=timezone.now(), at_most=MAX_WAIT) or RETRY)
+        raise RetryAfter(why, answer.retry_after(at=timezone.now(), at_most=MAX_WAIT) or RETRY)
     raise Rejected(why)

@@ -82,7 +82,7 @@ def test_long_text_is_cleaned_quickly(piece):
         '"refresh_token": "deadbeefdeadbeef"',
     ],
 )
-@pytest.mark.parametrize("form", [log_format.Line(), log_format.JsonLine()])
+@pytest.mark.parametrize("form", [log_format.PlainLine(), log_format.JsonLine()])
 def test_secrets_and_email_addresses_are_not_logged(form, secret):
     log_record = logger.makeRecord("test", logging.ERROR, "x.py", 1, "refused: %s!", (secret,), None)
     line = form.format(log_record)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from loyalty.wallets.apple import push
-from loyalty.wallets.apple.push import PushResult, Rejected
+from loyalty.wallets.apple.push import KeysRejected, PushAccepted
 from tests.support.fakes import wallets
 
 PHONE = "a" * 12
@@ -20,7 +20,7 @@ def test_forged_key_with_the_same_team_and_key_id_does_not_share_the_token(apns)
 
     outcomes = [push.push(push_token=PHONE, keys=keys) for keys in (forged, own, forged)]
 
-    assert [type(outcome) for outcome in outcomes] == [Rejected, PushResult, Rejected]
+    assert [type(outcome) for outcome in outcomes] == [KeysRejected, PushAccepted, KeysRejected]
     assert apns.connections == 2
 
 
@@ -30,4 +30,4 @@ def test_token_rejected_by_apple_is_not_cached(apns):
 
     outcome = push.push(push_token=PHONE, keys=own)
 
-    assert (type(outcome), push._tokens) == (Rejected, {})
+    assert (type(outcome), push._tokens) == (KeysRejected, {})

@@ -16,7 +16,7 @@ MAX_POINTS = 10**8  # more than the column of points can hold
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class PreviewMilestone:
     """A milestone on the line: its threshold, its position in percent, and what it gives."""
 
     at: int
@@ -30,7 +30,7 @@ class Stop:
 class Preview:
     name: str
     goal: int
-    stops: Sequence[Stop]
+    milestones: Sequence[PreviewMilestone]
 
     @property
     def first_step(self) -> float:
@@ -41,8 +41,8 @@ class Preview:
     def worth(self) -> str:
         """What a member gets by reaching the goal once."""
         counted = {
-            "[points]": format_number(sum((stop.points for stop in self.stops), ZERO)),
-            "[rewards]": str(sum(stop.is_thing for stop in self.stops)),
+            "[points]": format_number(sum((each.points for each in self.milestones), ZERO)),
+            "[rewards]": str(sum(each.is_thing for each in self.milestones)),
         }
         text = _("points: [points], rewards: [rewards]")
         for name, value in counted.items():
@@ -56,7 +56,7 @@ def of_form(form: Any) -> Preview:
     Unreadable values are left out, and so are milestones beyond the goal, which nobody can reach.
     """
     goal = _number(form["target_value"].value()) or 1
-    stops = []
+    milestones = []
     for number in range(1, ROWS + 1):
         at = _number(form[f"at_{number}"].value())
         if at is not None and at <= goal:
@@ -64,8 +64,8 @@ def of_form(form: Any) -> Preview:
             gives, points = str(form[f"gives_{number}"].value() or NOTHING), _points(form, number)
             reward = _reward(form, number, gives, points)
             is_thing = gives not in {NOTHING, POINTS}
-            stops.append(Stop(at, percent, reward, points if gives == POINTS else ZERO, is_thing))
-    return Preview(str(form["name"].value() or ""), goal, sorted(stops, key=lambda stop: stop.at))
+            milestones.append(PreviewMilestone(at, percent, reward, points if gives == POINTS else ZERO, is_thing))
+    return Preview(str(form["name"].value() or ""), goal, sorted(milestones, key=lambda each: each.at))
 
 
 def _number(value: Any) -> int | None:

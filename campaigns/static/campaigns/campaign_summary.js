@@ -45,7 +45,7 @@ export const showSummary = (form) => {
     place.textContent = answer(form, place.dataset) || place.dataset.none || "";
     place.parentElement.hidden = !place.textContent;
   }
-  const milestones = [...form.querySelectorAll("[data-see=stops] li")].map((item) => item.cloneNode(true));
+  const milestones = [...form.querySelectorAll("[data-preview=milestones] li")].map((item) => item.cloneNode(true));
   form.querySelector("[data-answer=milestones]").replaceChildren(...milestones);
   const label = form.querySelector("[data-launch]");
   const isLater = valueOf(form, "starts_on") > form.dataset.today;

@@ -14,7 +14,7 @@ const valueOf = (name) => {
   return field instanceof RadioNodeList ? field.value : field?.value ?? "";
 };
 
-const see = (name) => form.querySelector(`[data-see=${name}]`);
+const preview = (name) => form.querySelector(`[data-preview=${name}]`);
 
 // --- Fields that only apply with a certain value of another
 
@@ -27,11 +27,11 @@ const showWhatMatters = () => {
 
 // --- The typed values, as members will see them
 
-const milestones = () => [...form.querySelectorAll("[data-row]")].map(({ dataset: { row } }) => {
+const typedMilestones = () => [...form.querySelectorAll("[data-row]")].map(({ dataset: { row } }) => {
   const gives = form.elements.namedItem(`gives_${row}`);
   const chosen = gives.value;
   const points = valueOf(`points_${row}`).trim();
-  const asPoints = points && see("stops").dataset.points.replace("[points]", points);
+  const asPoints = points && preview("milestones").dataset.points.replace("[points]", points);
   const reward = { points: asPoints, new: valueOf(`new_${row}`) }[chosen] ?? rewards[chosen] ?? "";
   return { at: Number(valueOf(`at_${row}`)), reward, points: chosen === "points" ? Number(points) || 0 : 0, chosen };
 }).filter(({ at }) => at > 0).sort((one, other) => one.at - other.at);
@@ -44,27 +44,27 @@ const drawn = (kind, attributes, text = "") => {
 };
 const show = () => {
   const goal = Math.max(1, Number(valueOf("target_value")) || 1);
-  const all = milestones();
-  const stops = all.filter(({ at }) => at <= goal);
-  see("name").textContent = valueOf("name");
-  see("goal").textContent = goal.toLocaleString(LOCALE);
-  see("bar").setAttribute("width", (100 / goal).toFixed(1));
-  form.querySelector("[data-beyond]").hidden = stops.length === all.length;
-  see("stops").replaceChildren(...stops.map(({ at, reward }) => element(
+  const all = typedMilestones();
+  const milestones = all.filter(({ at }) => at <= goal);
+  preview("name").textContent = valueOf("name");
+  preview("goal").textContent = goal.toLocaleString(LOCALE);
+  preview("bar").setAttribute("width", (100 / goal).toFixed(1));
+  form.querySelector("[data-beyond]").hidden = milestones.length === all.length;
+  preview("milestones").replaceChildren(...milestones.map(({ at, reward }) => element(
     "li", {},
-    element("strong", { textContent: see("stops").dataset.at.replace("[number]", at.toLocaleString(LOCALE)) }),
+    element("strong", { textContent: preview("milestones").dataset.at.replace("[number]", at.toLocaleString(LOCALE)) }),
     " ",
     element("span", { textContent: reward || "", dir: "auto" }),
   )));
-  form.querySelector("[data-stops]").replaceChildren(...stops.flatMap(({ at }) => {
+  form.querySelector("[data-milestones]").replaceChildren(...milestones.flatMap(({ at }) => {
     const x = `${((100 * at) / goal).toFixed(1)}%`;
     return [
-      drawn("circle", { class: "campaign-stop", cx: x, cy: 23, r: 8 }),
+      drawn("circle", { class: "campaign-milestone", cx: x, cy: 23, r: 8 }),
       drawn("text", { class: "campaign-number", x, y: 11, "text-anchor": "middle" }, at.toLocaleString(LOCALE)),
     ];
   }));
-  const points = stops.reduce((sum, stop) => sum + stop.points, 0);
-  const things = stops.filter(({ chosen }) => chosen && chosen !== "points").length;
+  const points = milestones.reduce((sum, milestone) => sum + milestone.points, 0);
+  const things = milestones.filter(({ chosen }) => chosen && chosen !== "points").length;
   const worth = form.querySelector("[data-worth]");
   const counted = { points: points.toLocaleString(LOCALE), rewards: things };
   worth.textContent = worth.dataset.text.replace(/\[(points|rewards)\]/g, (_all, name) => counted[name]);

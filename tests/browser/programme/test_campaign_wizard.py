@@ -42,16 +42,16 @@ def test_campaign_is_created_launched_won_viewed_and_paused(window, brand, size)
     page.locator("[name=target_value]").blur()
     expect(page.locator("[name=at_1]")).to_have_value("1")
     expect(page.locator("[name=at_2]")).to_have_value("2")
-    expect(page.locator("[data-see=name]")).to_have_text("Collect 2")
+    expect(page.locator("[data-preview=name]")).to_have_text("Collect 2")
     page.locator("[name=at_2]").fill("2")
     page.locator("[name=gives_2]").select_option(label="Enamel mug (5 left)")
-    expect(page.locator("[data-see=stops] li").nth(1)).to_have_text("At 2: Enamel mug")
+    expect(page.locator("[data-preview=milestones] li").nth(1)).to_have_text("At 2: Enamel mug")
     expect(page.locator("[name=points_2]")).to_be_hidden()
     complaints += manager.audit() + manager.axe()
     save_screenshot(manager, f"wizard-goal-{size[0]}")
     click(page.get_by_role("button", name="4. Names"))
     page.locator("[name=name]").fill("Two cups")
-    expect(page.locator("[data-see=name]")).to_have_text("Two cups")
+    expect(page.locator("[data-preview=name]")).to_have_text("Two cups")
     save_screenshot(manager, f"wizard-names-{size[0]}")
     click(page.get_by_role("button", name="6. Launch"))
     answers = {
@@ -129,7 +129,7 @@ def test_milestones_are_added_and_removed_and_numbered_from_one(window, brand):
     expect(page.locator("[name=at_1]")).to_have_value("10")
     expect(page.locator("[name=points_1]")).to_have_value("50")
     expect(page.locator("[name=at_2]")).to_have_value("")
-    expect(page.locator("[data-see=stops] li")).to_have_text(["At 10: 50 points"])
+    expect(page.locator("[data-preview=milestones] li")).to_have_text(["At 10: 50 points"])
 
     page.get_by_role("button", name="Add a milestone").click()
     expect(page.locator("[name=at_2]")).to_be_focused()
@@ -140,7 +140,7 @@ def test_milestones_are_added_and_removed_and_numbered_from_one(window, brand):
         page.get_by_role("button", name="Add a milestone").click()
     expect(visible_rows).to_have_count(5)
     expect(page.get_by_role("button", name="Add a milestone")).to_be_hidden()
-    expect(page.locator("[data-see=stops] li")).to_have_text(["At 4: 7 points", "At 10: 50 points"])
+    expect(page.locator("[data-preview=milestones] li")).to_have_text(["At 4: 7 points", "At 10: 50 points"])
     assert manager.audit() + manager.axe() == []
     save_screenshot(manager, "wizard-milestones")
 
@@ -167,8 +167,8 @@ def test_milestones_of_a_template_follow_the_goal_until_they_are_edited(window, 
 
     assert [each.input_value() for each in at.all()] == ["20", "6"]
     expect(page.get_by_text("A milestone lies beyond the goal.")).to_be_visible()
-    expect(page.locator(".campaign-stop")).to_have_count(1)
-    expect(page.locator("[data-see=stops] li")).to_have_text(["At 6: 50 points"])
+    expect(page.locator(".campaign-milestone")).to_have_count(1)
+    expect(page.locator("[data-preview=milestones] li")).to_have_text(["At 6: 50 points"])
 
 
 def test_campaign_for_some_members_and_products_is_scheduled(window, brand):
@@ -253,5 +253,5 @@ def test_typed_input_is_restored_after_the_session_expired(portal, browser, bran
 
     manager.wait_for_text("has been restored")
     expect(page.locator("[name=name]")).to_have_value("Nearly lost")
-    expect(page.locator("[data-see=name]")).to_have_text("Nearly lost")
+    expect(page.locator("[data-preview=name]")).to_have_text("Nearly lost")
     manager.close()

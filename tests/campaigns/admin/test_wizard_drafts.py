@@ -197,6 +197,6 @@ def test_staff_of_several_brands_choose_one(brand):
 def test_preview_shows_the_milestones_and_points_of_the_form(client, brand):
     page = text(client.get(NEW_URL))
 
-    assert page.count('class="campaign-stop"') == 2
+    assert page.count('class="campaign-milestone"') == 2
     assert "points: 70, rewards: 0" in page
     assert form.ROWS == 5

@@ -31,5 +31,5 @@ def of_current_member(event: LeasedEvent) -> LeasedEvent:
     if current is None:
         raise MemberBlocked
     if current.user_id == event.arguments["user_id"]:
-        raise RetryLater("The merge was undone meanwhile.", after=timedelta(0))
+        raise RetryLater("The merge has been undone.", after=timedelta(0))
     return leases.readdress(event, user_id=current.user_id)

@@ -95,7 +95,7 @@ def receive_all(
         try:
             taken = receive_batch(sqs, wait_seconds=wait_seconds)
         except DatabaseAway as error:
-            logger.warning("the database is away (%s); nothing is received meanwhile", error.__cause__)
+            logger.warning("the database is away (%s); nothing is received until it answers", error.__cause__)
             pause(PAUSE_SECONDS)
             continue
         total += taken

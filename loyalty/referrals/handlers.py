@@ -45,5 +45,5 @@ def locked(brand_id: int, number: int) -> Referral | None:
     rows = Referral.objects.select_for_update(no_key=True, of=("self",))
     result = rows.select_related("referrer__user", "friend__user", "brand").get(pk=number)
     if result.referrer_id != row.referrer_id:
-        raise RetryLater("The member's account was merged meanwhile.", after=timedelta(0))
+        raise RetryLater("The member's account has been merged.", after=timedelta(0))
     return result

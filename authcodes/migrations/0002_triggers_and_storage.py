@@ -1,8 +1,8 @@
-"""Adds what models cannot say: prefixes of codes belong to one brand each, histories are append-only."""
+"""Adds what models cannot express: each code prefix belongs to one brand, and histories are append-only."""
 
 from django.db import migrations
 
-# A change passes only where an erased person's name is replaced in a reason, a detail or a note.
+# Rows can change only while personal data is erased, and only in the columns that may name a person.
 HISTORIES_ARE_APPEND_ONLY = """
 CREATE TRIGGER code_change_is_append_only BEFORE UPDATE OR DELETE ON authcodes_codechange
     FOR EACH ROW EXECUTE FUNCTION refuse_change_of_append_only('codes.erasing', 'reason', 'detail');
@@ -13,7 +13,7 @@ CREATE TRIGGER recall_return_is_append_only BEFORE UPDATE OR DELETE ON authcodes
 CREATE TRIGGER recall_return_not_truncated BEFORE TRUNCATE ON authcodes_recallreturn
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_append_only();
 """
-# Not the transaction's moment: many rows that one statement changes are then told apart.
+# The clock's time, not the transaction's, so that rows changed by the same statement differ.
 PRODUCT_CHANGES = """
 CREATE FUNCTION note_product_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -23,10 +23,10 @@ END $$;
 CREATE TRIGGER product_change_is_noted BEFORE UPDATE ON authcodes_product
     FOR EACH ROW EXECUTE FUNCTION note_product_change();
 """
-# Codes are a prefix and 1 to 18 digits, so two prefixes can write the same code exactly if one is the other with digits
-# added, 17 at most. `prefix_is_taken` says whether another brand has such a prefix, `range_is_taken` whether another brand
-# has some of these codes (possible only where an operator moved a prefix). Both read rows of all brands, whoever calls
-# them, and answer yes or no.
+# A code is a prefix and 1 to 18 digits, so two prefixes can form the same code if and only if one is the other with at
+# most 17 digits added. `prefix_is_taken`: whether another brand has such a prefix. `range_is_taken`: whether another
+# brand has some of these codes, which can happen only after an operator has moved a prefix. Both read the rows of all
+# brands, with any role, and return only yes or no.
 CODE_PREFIXES = """
 CREATE FUNCTION prefixes_collide(one text, other text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT abs(length(one) - length(other)) < 18
@@ -35,7 +35,7 @@ CREATE FUNCTION prefixes_collide(one text, other text) RETURNS boolean LANGUAGE 
                 ELSE left(one, length(other)) = other AND substr(one, length(other) + 1) ~ '^[0-9]*$' END
 $$;
 
--- Whoever reserves or uses prefixes that differ in their last digits only takes turns.
+-- Transactions that reserve or use prefixes wait for each other if these differ only in their last digits.
 CREATE FUNCTION lock_prefix(wanted text) RETURNS void LANGUAGE sql AS $$
     SELECT pg_advisory_xact_lock(hashtextextended(rtrim(wanted, '0123456789'), 7216005))
 $$;
@@ -73,7 +73,7 @@ END $$;
 CREATE TRIGGER code_prefix_taken BEFORE INSERT OR UPDATE OF prefix, brand_id ON authcodes_codeprefix
     FOR EACH ROW EXECUTE FUNCTION refuse_taken_prefix();
 
--- The share lock lets nobody move or free the prefix until the batch is committed.
+-- The share lock prevents moving or releasing the prefix until the batch is committed.
 CREATE FUNCTION refuse_unreserved_batch() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
     IF NEW.printed_elsewhere THEN
@@ -96,7 +96,7 @@ CREATE TRIGGER batch_prefix_reserved
     BEFORE INSERT OR UPDATE OF brand_id, prefix, first_code, last_code ON authcodes_batchrange
     FOR EACH ROW EXECUTE FUNCTION refuse_unreserved_batch();
 
--- Functions that run as their owner must find its tables, not those of a caller's temporary schema.
+-- A function that runs as its owner must use the owner's tables, not tables in the caller's temporary schema.
 DO $$
 DECLARE name text;
 BEGIN
@@ -108,10 +108,11 @@ END $$;
 
 CREATE INDEX code_prefix_stem ON authcodes_codeprefix (rtrim(prefix, '0123456789'));
 """
-# A code that was printed elsewhere could be another brand's: it has that code, or a prefix that could write it, or the
-# payload is another's, or holds a code of another's, or is an address on another's host. And what is to be generated must
-# not be what some other brand brought in. These read rows of all brands, whoever calls them, and answer yes or no. Whoever
-# stores a batch shares a lock that an import of codes takes alone before its last look, so neither misses the other.
+# A code that was printed elsewhere may not belong to another brand: by its code, by a prefix that can form it, or by
+# its payload, which may be another brand's, contain another brand's code, or be an address at another brand's hostname.
+# Codes to generate may not be among those that another brand has imported. These functions read the rows of all brands,
+# with any role, and return only yes or no. Storing a batch takes a shared lock that an import of codes takes
+# exclusively before its last check, so that each sees the other's codes.
 PRINTED_ELSEWHERE = """
 CREATE FUNCTION code_is_reserved(for_brand bigint, wanted text) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER AS $$
@@ -134,7 +135,7 @@ LANGUAGE sql STABLE SECURITY DEFINER AS $$
                 WHERE h.hostname IN (host, split_part(host, ':', 1)) AND h.brand_id <> for_brand))
 $$;
 
--- As code_is_reserved, of all good rows of an upload at once.
+-- As code_is_reserved, for all valid rows of an upload at once.
 CREATE FUNCTION upload_is_reserved(for_brand bigint, upload bigint) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER AS $$
     SELECT EXISTS (SELECT 1 FROM authcodes_importrow r
@@ -144,7 +145,7 @@ LANGUAGE sql STABLE SECURITY DEFINER AS $$
                       AND substr(r.code, length(p.prefix) + 1) ~ '^[0-9]{1,18}$')
 $$;
 
--- Functions that run as their owner must find its tables, not those of a caller's temporary schema.
+-- A function that runs as its owner must use the owner's tables, not tables in the caller's temporary schema.
 DO $$
 DECLARE name text;
 BEGIN
@@ -154,21 +155,21 @@ BEGIN
     END LOOP;
 END $$;
 """
-# See the function's migration in loyalty.
+# The function is in loyalty's migration of the same name.
 POINTS_ABOVE_CEILING = """
 CREATE TRIGGER points_above_ceiling BEFORE INSERT OR UPDATE OF points_per_scan ON authcodes_batchrange
     FOR EACH ROW EXECUTE FUNCTION refuse_points_above_ceiling('authcodes.batchrange', 'points_per_scan', '');
 CREATE TRIGGER points_above_ceiling BEFORE INSERT OR UPDATE OF redeem_point_value ON authcodes_product
     FOR EACH ROW EXECUTE FUNCTION refuse_points_above_ceiling('authcodes.product', 'redeem_point_value', '');
 """
-# Free space in the pages of codes lets a scan's update touch no index. The indexes serve the dashboard's filters by
-# status: they are not on what a scan updates, so that scans stay heap-only updates, and give ids from the index alone.
+# With free space in a page, a scan's update of a code changes no index (a heap-only update). The indexes serve the
+# dashboard's filters by status. They contain no column that a scan updates, and they allow index-only scans for ids.
 STORAGE = """
 ALTER TABLE authcodes_authcode SET (fillfactor = 85);
 CREATE INDEX auth_code_unassigned ON authcodes_authcode (brand_id, batch_id) WHERE product_id IS NULL;
 CREATE INDEX auth_code_deactivated ON authcodes_authcode (brand_id, batch_id, id) WHERE deactivated_at IS NOT NULL;
 """
-# The planner knows nothing of expressions by itself: how often a scan's city and region occur.
+# The planner has no statistics of expressions by default: these are of how often each city and region occurs.
 PLACES_OF_SCANS = """
 CREATE STATISTICS scan_cities ON (lower(trim(split_part(location, ',', 1)))) FROM authcodes_scan;
 CREATE STATISTICS scan_regions ON (lower(trim(split_part(location, ',', 2)))) FROM authcodes_scan;

@@ -1,9 +1,10 @@
-"""Adds what models cannot say: the audit log refuses changes, and a sandbox stays one."""
+"""Adds what models cannot express: the audit log is append-only, and a sandbox always stays one."""
 
 from django.db import migrations
 
-# For every table that is append-only. A trigger's arguments say which setting an erasure switches on, and the columns in which it
-# may replace an erased person's name; without arguments no change passes. TRUNCATE fires no trigger of rows.
+# For every append-only table. A trigger's arguments are the setting that an erasure of personal data switches on, and
+# the columns that it may then change; without arguments no row can change. TRUNCATE does not fire row triggers, so it
+# has a trigger of its own.
 APPEND_ONLY = """
 CREATE FUNCTION refuse_change_of_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -19,7 +20,7 @@ CREATE TRIGGER audit_trail_is_append_only BEFORE UPDATE OR DELETE ON brands_audi
 CREATE TRIGGER audit_trail_not_truncated BEFORE TRUNCATE ON brands_auditlogentry
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_append_only();
 """
-# A sandbox that became live would have test codes on real products, and customers who never heard of anything.
+# If a sandbox became live, its test codes would be on real products, and its customers would have received no messages.
 SANDBOX_IS_FOR_GOOD = """
 CREATE FUNCTION refuse_sandbox_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

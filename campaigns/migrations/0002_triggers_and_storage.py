@@ -1,12 +1,12 @@
-"""Adds what models cannot say: bounds of milestones and rules, their versions and budgets, whose redemption is whose."""
+"""Adds what models cannot express: limits of milestones and rules, versions of rules, and budgets."""
 
 from django.db import migrations
 
-# Progress changes with every action: free space in its pages lets such an update touch no index.
+# Progress changes with every action. With free space in a page, such an update changes no index.
 ROOM_FOR_UPDATES = """
 ALTER TABLE user_loyalty_campaign SET (fillfactor = 80);
 """
-# No milestone pays more than the ceiling of its brand. What is above it by now may stay or fall.
+# A milestone gives at most the brand's ceiling. Points that are above a lowered ceiling may stay or be reduced.
 MILESTONE_BELOW_CEILING = """
 CREATE FUNCTION refuse_milestone_above_ceiling() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
@@ -29,9 +29,9 @@ END $$;
 CREATE TRIGGER points_above_ceiling BEFORE INSERT OR UPDATE OF reward_points, campaign_id
     ON campaigns_milestone FOR EACH ROW EXECUTE FUNCTION refuse_milestone_above_ceiling();
 """
-# Progress stops at the goal, so no milestone lies above it. Both triggers wait for the end of the transaction: a form may
-# change the goal and its milestones together. The lock makes a milestone's check wait for a change of the goal that is
-# under way; a later change sees the milestone.
+# Progress stops at the goal, so no milestone may lie above it. Both triggers run at the end of the transaction, because
+# a form may change the goal and its milestones together. The lock makes the check of a milestone wait for a concurrent
+# change of the goal; a later change sees the milestone.
 MILESTONE_BELOW_GOAL = """
 CREATE FUNCTION reject_milestone_above_goal() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
@@ -54,20 +54,20 @@ CREATE CONSTRAINT TRIGGER milestone_above_goal AFTER UPDATE OF target_value
     ON campaigns_campaign DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION reject_milestone_above_goal();
 """
-# What an earning rule pays above the brand's ceiling needs an approval, as a level's points do.
+# Points of an earning rule above the brand's ceiling need an approval, as a level's do.
 RULE_BELOW_CEILING = """
 CREATE TRIGGER points_above_ceiling BEFORE INSERT OR UPDATE OF reward_value, reward_type
     ON campaigns_earningrule FOR EACH ROW
     EXECUTE FUNCTION refuse_points_above_ceiling('campaigns.earningrule', 'reward_value', 'reward_type');
 """
-# loyalty knows a milestone by its id alone, because campaigns stand on loyalty.
+# The model in loyalty stores only the milestone's id, because loyalty may not import campaigns.
 REDEMPTION_OF_MILESTONE = """
 ALTER TABLE loyalty_redemption ADD CONSTRAINT redemption_of_milestone
     FOREIGN KEY (milestone_id) REFERENCES campaigns_milestone (milestone_id) DEFERRABLE INITIALLY DEFERRED;
 """
-# A milestone has its reward's words, so that no accrual has to look them up. The lock on the reward makes a change of its
-# words wait for a milestone that is being saved, and that change then finds the milestone. Taking from the stock changes
-# neither name nor translations, so it fires nothing.
+# A milestone has a copy of its reward's name and translations, so that accruals need not read the reward. The lock on
+# the reward makes a change of its name wait for a milestone that is being saved, and then update it too. A change of
+# the stock fires no trigger.
 WORDS_OF_REWARDS = """
 CREATE FUNCTION copy_reward_to_milestone() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
@@ -75,7 +75,7 @@ DECLARE
 BEGIN
     SELECT name, translations, brand_id INTO chosen FROM loyalty_reward WHERE id = NEW.reward_id FOR SHARE;
     IF NOT FOUND THEN
-        RETURN NEW; -- the foreign key complains
+        RETURN NEW; -- the foreign key raises an error
     END IF;
     IF chosen.brand_id IS DISTINCT FROM (SELECT brand_id FROM campaigns_campaign WHERE campaign_id = NEW.campaign_id) THEN
         RAISE EXCEPTION 'the reward of a milestone belongs to another brand'
@@ -103,8 +103,8 @@ CREATE TRIGGER words_of_milestones AFTER UPDATE OF name, translations
     WHEN (OLD.name IS DISTINCT FROM NEW.name OR OLD.translations IS DISTINCT FROM NEW.translations)
     EXECUTE FUNCTION copy_reward_to_its_milestones();
 """
-# Whatever changes what is in force, in whichever way, leaves a version that can be decided by again; and a rule has the
-# row in which its budget is counted from the beginning. The row of the set is locked: versions are numbered one by one.
+# Every change of an active rule, however it is made, stores a version with which a replay can decide again. A new rule
+# gets the row that counts the use of its budget. The brand's rule set is locked: versions are numbered in order.
 RULE_VERSIONS = """
 CREATE FUNCTION earning_rule_content(campaigns_earningrule) RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN $1.state = 'active'
@@ -121,11 +121,11 @@ BEGIN
     IF TG_OP = 'INSERT' THEN
         INSERT INTO campaigns_earningrulebudgetuse (rule_id) VALUES (NEW.id) ON CONFLICT DO NOTHING;
     END IF;
-    IF TG_OP = 'DELETE' THEN  -- what it gave went with it, however it was deleted
+    IF TG_OP = 'DELETE' THEN  -- its counters are deleted too, however it was deleted
         DELETE FROM campaigns_earningrulebudgetuse WHERE rule_id = OLD.id;
         DELETE FROM campaigns_earningruleuse WHERE rule_id = OLD.id;
     END IF;
-    IF TG_OP = 'UPDATE' AND NEW.limits IS DISTINCT FROM OLD.limits THEN  -- staff hear again when it is used up
+    IF TG_OP = 'UPDATE' AND NEW.limits IS DISTINCT FROM OLD.limits THEN  -- staff are notified again when it is used up
         UPDATE campaigns_earningrulebudgetuse SET used_up_at = NULL, notified_at = NULL WHERE rule_id = NEW.id;
     END IF;
     IF before IS NOT DISTINCT FROM after THEN
@@ -148,8 +148,8 @@ CREATE TRIGGER earning_rule_versions_are_kept BEFORE UPDATE OR DELETE ON campaig
 CREATE TRIGGER earning_rule_versions_not_truncated BEFORE TRUNCATE ON campaigns_earningruleversion
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_append_only();
 """
-# What was sent or compared once can be read for ever: names and types stay, options are only added. A kind that a rule is
-# for stays too: its row is locked by who makes the rule, so neither can overlook the other.
+# Stored events and rules must stay readable: names and types never change, and options are only added. A kind with an
+# earning rule cannot be deleted: adding a rule locks the kind's row, so that neither transaction misses the other.
 EVENT_KINDS_STAY = """
 CREATE FUNCTION protect_event_kind() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -198,8 +198,8 @@ CREATE TRIGGER earning_rule_for_a_known_kind BEFORE INSERT OR UPDATE OF brand_id
                                         'member-welcome', 'member-birthday'))
     EXECUTE FUNCTION find_event_kind_of_rule();
 """
-# A campaign has the row in which its budget is counted from the beginning; a budget that is set later counts what was paid
-# before. Staff hear again when a budget that was raised is used up.
+# A new campaign gets the row that counts the use of its budget. A budget that is set later counts the points given
+# before it. Staff are notified again when a changed budget is used up.
 CAMPAIGN_BUDGETS = """
 CREATE FUNCTION keep_campaign_budget() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
@@ -223,8 +223,8 @@ END $$;
 CREATE TRIGGER campaign_budget AFTER INSERT OR UPDATE OF budget ON campaigns_campaign
     FOR EACH ROW EXECUTE FUNCTION keep_campaign_budget();
 """
-# Whatever changes what actions are decided by beside the rules leaves what it was since when. A row that changes nothing
-# of it leaves none. A brand's own go with it, however it is deleted.
+# Every change of the earning terms (all that decides about an action besides the rules) stores them with the time from
+# which they are valid; other changes store nothing. They are deleted with their brand, however it is deleted.
 EARNING_TERMS = """
 CREATE FUNCTION earning_terms_content(of_brand bigint) RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT jsonb_build_object(

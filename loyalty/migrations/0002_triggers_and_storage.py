@@ -1,15 +1,15 @@
-"""Adds what models cannot say: the append-only ledger, points that need approval, and words to find customers by."""
+"""Adds what models cannot express: the append-only ledger, points that need approval, and the search of customers."""
 
 from django.db import migrations
 
-# A wrong entry is corrected by another one. A change passes only where an erased person's name is replaced in a note.
+# A wrong entry is corrected by another one. Only a note can change, while a person's data is erased.
 LEDGER_IS_APPEND_ONLY = """
 CREATE TRIGGER ledger_is_append_only BEFORE UPDATE OR DELETE ON loyalty_transaction
     FOR EACH ROW EXECUTE FUNCTION refuse_change_of_append_only('ledger.erasing', 'note');
 CREATE TRIGGER ledger_not_truncated BEFORE TRUNCATE ON loyalty_transaction
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_append_only();
 """
-# Accruals, which are most of the entries, name the brand of the account that they have locked.
+# Only for entries without a brand: accruals, which write most entries, take the brand from the account they locked.
 BRAND_OF_ENTRY = """
 CREATE FUNCTION fill_brand_of_entry() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -22,15 +22,15 @@ END $$;
 CREATE TRIGGER brand_of_entry BEFORE INSERT ON loyalty_transaction
     FOR EACH ROW WHEN (NEW.brand_id IS NULL) EXECUTE FUNCTION fill_brand_of_entry();
 """
-# Accounts change with every accrual: free space in their pages lets such an update touch no index.
+# Accounts change with every accrual. With free space in a page, such an update changes no index.
 ROOM_FOR_UPDATES = """
 ALTER TABLE user_points SET (fillfactor = 80);
 """
-# A value may stay or fall; above the brand's ceiling it may rise only in the transaction that carries out an approval,
-# which a second person gave. The tables that have such values name their brand in `brand_id`. What multiplies points has a
-# ceiling of its own.
+# A value may stay or be reduced. It may rise above the brand's ceiling only in the transaction of an approval by a
+# second person. Tables with such values have the column `brand_id`. Percentages and multipliers have ceilings of their
+# own.
 POINTS_ABOVE_CEILING = """
--- Arguments: the model's label, the column, and the column that says whether it is a percentage, or nothing.
+-- Arguments: the model's label, the value's column, and the column with the type of the value, or an empty text.
 CREATE FUNCTION refuse_points_above_ceiling() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
     fresh jsonb := to_jsonb(NEW);
@@ -66,10 +66,10 @@ CREATE TRIGGER points_above_ceiling BEFORE INSERT OR UPDATE OF scan_reward_value
     ON loyalty_brandlevel FOR EACH ROW
     EXECUTE FUNCTION refuse_points_above_ceiling('loyalty.brandlevel', 'scan_reward_value', 'scan_reward_type');
 """
-# Triggers write the words, because users and accounts are changed in many places. Adding an account locks its user
-# against a change of the key (FOR KEY SHARE, as the foreign key does at commit); a change of address or name excludes
-# both. So the later transaction sees what the other has done, and no word outlives a name. A brand finds a customer by
-# the name that it uses, which its staff may have corrected.
+# The words by which staff find customers. Triggers write them, because users and accounts are changed in many places.
+# Adding an account locks its user FOR KEY SHARE, as the foreign key does at commit; a change of an address or a name
+# locks it FOR UPDATE, which waits for both. So the later transaction sees the other's changes, and no word of an old
+# name remains. A brand finds a customer by its own version of the name, which its staff may have corrected.
 CUSTOMER_WORDS = r"""
 CREATE FUNCTION customer_words(text) RETURNS SETOF text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT DISTINCT left(word, 64) FROM regexp_split_to_table(
@@ -101,8 +101,8 @@ DECLARE
 BEGIN
     IF TG_OP = 'INSERT' THEN
         PERFORM FROM brands_user WHERE id = NEW.user_id FOR KEY SHARE;
-        -- By the person's words, which are few: without the + 0 a table of which PostgreSQL has no counts yet is read by
-        -- the brand's, and an import of many members by all of them for each.
+        -- The + 0 makes PostgreSQL use the index of users, as a user has few words. While it has no statistics of the
+        -- table, it would use that of brands, and read all words of the brand for each member of an import.
         IF NOT EXISTS (SELECT FROM brands_customerword
                         WHERE user_id = NEW.user_id AND brand_id + 0 = NEW.brand_id) THEN
             INSERT INTO brands_customerword (brand_id, user_id, word)
@@ -153,7 +153,7 @@ CREATE TRIGGER words_of_new_account AFTER INSERT ON user_points
 CREATE TRIGGER words_of_account AFTER UPDATE OF user_id, brand_id, first_name, last_name OR DELETE ON user_points
     FOR EACH ROW EXECUTE FUNCTION write_words_of_account();
 """
-# Up to when the list of members is up to date: nobody is a member yet.
+# The time up to which the list of members is complete: there are no members yet.
 LISTED_MEMBERS = """
 INSERT INTO loyalty_listedmembersmark (id, until) VALUES (1, now());
 """

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 
 from brands.models.audit import AuditLogEntry
 from brands.models.people import User
-from brands.user_mentions import Mentions, without
+from brands.user_mentions import Mentions, replace_mentions
 from core import languages
 from core.db.statements import command
 from core.encryption import EncryptedTextField
@@ -204,9 +204,9 @@ def erase_user(*, own_rows: Sequence[Model], mentions: Mentions, brand_id: int |
     for entry in rows:
         is_own = (entry.kind, entry.row_id) in own_ids
         mention = mentions.in_their_own_rows if is_own else mentions.anywhere
-        entry.row_name = without(entry.row_name, mention, pseudonym)[:200]
-        entry.reason = without(entry.reason, mention, pseudonym)
-        entry.changes = without(entry.changes, mention, pseudonym)
+        entry.row_name = replace_mentions(entry.row_name, mention, pseudonym)[:200]
+        entry.reason = replace_mentions(entry.reason, mention, pseudonym)
+        entry.changes = replace_mentions(entry.changes, mention, pseudonym)
         if is_own:
             entry.changes = {
                 name: [HIDDEN, HIDDEN] if name in {"email", "first_name", "last_name"} else values

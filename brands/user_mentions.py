@@ -49,10 +49,10 @@ def _pattern(names: list[str]) -> str:
     return r",?\s+".join(re.escape(name) for name in names)
 
 
-def without(value: Any, pattern: "re.Pattern[str]", pseudonym: str) -> Any:
+def replace_mentions(value: Any, pattern: "re.Pattern[str]", pseudonym: str) -> Any:
     """A text, or JSON with texts in it, with each mention replaced by the pseudonym."""
     if isinstance(value, str):
         return pattern.sub(pseudonym, value)
     if isinstance(value, dict):
-        return {name: without(content, pattern, pseudonym) for name, content in value.items()}
-    return [without(each, pattern, pseudonym) for each in value] if isinstance(value, list) else value
+        return {name: replace_mentions(content, pattern, pseudonym) for name, content in value.items()}
+    return [replace_mentions(each, pattern, pseudonym) for each in value] if isinstance(value, list) else value

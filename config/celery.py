@@ -32,7 +32,7 @@ FORMER_NAMES = {
 
 
 @setup_logging.connect
-def log_as_elsewhere(**_signal: object) -> None:
+def use_logging_settings(**_signal: object) -> None:
     """Use settings.LOGGING: Celery would set levels and handlers of its own."""
     logging.config.dictConfig(settings.LOGGING)
 
@@ -46,7 +46,7 @@ def wait_briefly_for_locks(options: dict[str, Any], **_signal: object) -> None:
 
 
 @worker_init.connect
-def know_former_names(**_signal: object) -> None:
+def register_former_names(**_signal: object) -> None:
     for former, name in FORMER_NAMES.items():
         app.tasks[former] = app.tasks[name]
 

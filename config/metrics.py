@@ -75,7 +75,7 @@ FETCH_JOB_SILENCE = query_values("config/sql/fetch_job_silence.sql", "seconds")
 COUNT_STALE_PASSES = query("config/sql/count_stale_passes.sql", returns=StalePasses)
 
 
-class Source:
+class MetricCollector:
     """A collector for one scrape; yields the metrics of `collect`."""
 
     def __init__(self, collect: Callable[[], Iterable[Metric]]) -> None:
@@ -87,7 +87,7 @@ def scrape(request: HttpRequest) -> HttpResponse:
     """`GET /metrics`; 404 for callers without permission."""
     if not may_read(request.META, client_address(request)):
         raise Http404
-    body, content_type = written([metrics.collected, state], request.headers.get("Accept", ""))
+    body, content_type = encoded([metrics.collected, state_metrics], request.headers.get("Accept", ""))
     return HttpResponse(body, content_type=content_type)
 
 
@@ -109,21 +109,21 @@ def may_read(headers: dict[str, Any], address: str) -> bool:
     return any(caller in ip_network(network) for network in settings.METRICS_NETWORKS)
 
 
-def written(sources: Iterable[Callable[[], Iterable[Metric]]], accept: str) -> tuple[bytes, str]:
+def encoded(sources: Iterable[Callable[[], Iterable[Metric]]], accept: str) -> tuple[bytes, str]:
     """The sources in the format that `accept` requests, and its content type."""
     registry = CollectorRegistry()
     for source in sources:
-        registry.register(Source(source))
+        registry.register(MetricCollector(source))
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
 
 
-def state() -> Iterator[Metric]:
+def state_metrics() -> Iterator[Metric]:
     """The current state of the whole installation. Every host reports the same: use the maximum, not the sum."""
     read = GaugeMetricFamily(
         "loyalty_state_read", "Whether this part could be read; 0: its gauges are missing.", labels=["part"]
     )
-    for part, collect in {"database": database, "broker": broker}.items():
+    for part, collect in {"database": database_metrics, "broker": broker_metrics}.items():
         try:
             rows = list(collect())
         except (DatabaseError, KombuError, OSError) as error:
@@ -134,7 +134,7 @@ def state() -> Iterator[Metric]:
     yield read
 
 
-def database() -> Iterator[Metric]:
+def database_metrics() -> Iterator[Metric]:
     now = timezone.now()
     with transaction.atomic():
         with connection.cursor() as cursor:
@@ -179,7 +179,7 @@ def lanes() -> list[str]:
     return [messages.POINTS, *messages.slow_lanes()]
 
 
-def broker() -> Iterator[Metric]:
+def broker_metrics() -> Iterator[Metric]:
     """Messages that wait in Celery's queues. They only wake workers, so many of them are a sign, not a backlog."""
     queues = {settings.CELERY_TASK_DEFAULT_QUEUE, "work", *(messages.lane_named(lane).queue for lane in lanes())}
     with app.connection_for_read(connect_timeout=PATIENCE_SECONDS) as line:

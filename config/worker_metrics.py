@@ -10,7 +10,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 from celery.signals import worker_ready
 from django.conf import settings
 
-from config.metrics import may_read, written
+from config.metrics import encoded, may_read
 from core.observability.metrics import collected
 
 logger = logging.getLogger(__name__)
@@ -48,6 +48,6 @@ def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Itera
     if not allowed or not may_read(environ, environ["REMOTE_ADDR"]):
         start_response("404 Not Found", [("Content-Type", "text/plain")])
         return [b"Not found.\n"]
-    body, content_type = written([collected], environ.get("HTTP_ACCEPT", ""))
+    body, content_type = encoded([collected], environ.get("HTTP_ACCEPT", ""))
     start_response("200 OK", [("Content-Type", content_type), ("Content-Length", str(len(body)))])
     return [body]

@@ -64,24 +64,24 @@ def negotiated(header: str) -> Iterator[Negotiation]:
     """Run the block for one request with this Accept-Language header."""
     negotiation = Negotiation(accepted(header))
     before = _current.set(negotiation)
-    spoken_before = translation.get_language()
+    language_before = translation.get_language()
     try:
-        speak(negotiation.language or settings.LANGUAGE_CODE)
+        activate(negotiation.language or settings.LANGUAGE_CODE)
         yield negotiation
     finally:
         _current.reset(before)
-        speak(spoken_before)
+        activate(language_before)
 
 
 @contextmanager
-def spoken(language: str) -> Iterator[None]:
+def override(language: str) -> Iterator[None]:
     """Activate the language within the block, which may switch to another, and restore the previous one afterwards."""
     before = translation.get_language()
     try:
-        speak(language)
+        activate(language)
         yield
     finally:
-        speak(before)
+        activate(before)
 
 
 def of_portal(request: HttpRequest) -> str:
@@ -92,7 +92,7 @@ def of_portal(request: HttpRequest) -> str:
     return accepted(request.META.get("HTTP_ACCEPT_LANGUAGE", "")) or settings.LANGUAGE_CODE
 
 
-def speak(language: str | None) -> None:
+def activate(language: str | None) -> None:
     """As translation.activate, but cheaper if the language does not change."""
     if language != translation.get_language():
         if language is None:
@@ -101,7 +101,7 @@ def speak(language: str | None) -> None:
             translation.activate(language)
 
 
-def concern(*, brand_id: int, user_id: int | None = None) -> None:
+def note_brand(*, brand_id: int, user_id: int | None = None) -> None:
     """Note that the request comes from this brand's app, or from this customer of the brand."""
     if negotiation := _current.get():
         negotiation.brand_id = brand_id
@@ -208,7 +208,7 @@ class Languages:
             return response
 
     def answer_of_portal(self, request: HttpRequest) -> HttpResponse:
-        with spoken(of_portal(request)):
+        with override(of_portal(request)):
             response = self.get_response(request)
             if response.headers.get("Content-Type", "").startswith(("text/html", "text/javascript")):
                 response.headers["Content-Language"] = translation.get_language() or settings.LANGUAGE_CODE

@@ -33,7 +33,7 @@ from events.messages import (
     pause,
 )
 from events.models import Event
-from events.publishing import as_written, call_worker, insert_events, insertion, insertion_of, wake_after_commit
+from events.publishing import call_worker, insert_events, insert_values, insertion, insertion_of, wake_after_commit
 from events.retention import CRASHES_ALLOWED
 
 logger = logging.getLogger(__name__)
@@ -203,13 +203,15 @@ def finish(
     wake_after_commit(following)
 
 
-def endings(items: Sequence[tuple[LeasedEvent, dict[str, Any], Sequence[NewEvent]]], *, at: datetime) -> dict[str, Any]:
+def finish_parameters(
+    items: Sequence[tuple[LeasedEvent, dict[str, Any], Sequence[NewEvent]]], *, at: datetime
+) -> dict[str, Any]:
     """Parameters of write_accruals.sql: for each item its event, outcome and following events."""
     ended = [
         {"item": item, "event_id": delivery.id, "outcome": outcome} for item, (delivery, outcome, _) in enumerate(items)
     ]
     following = [
-        as_written(message, delivery.brand_id, delivery.request_id, item)
+        insert_values(message, delivery.brand_id, delivery.request_id, item)
         for item, (delivery, _, messages) in enumerate(items)
         for message in messages
     ]

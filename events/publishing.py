@@ -41,7 +41,7 @@ PUBLISH_EVENTS_ONCE = query_values("events/sql/publish_events_once.sql", "id", i
 
 def insertion(*, messages: Sequence[NewEvent], brand_id: int, at: datetime) -> dict[str, Any]:
     """Parameters of insert_events.sql, for a statement that writes its own rows together with these events."""
-    return insertion_of([as_written(message, brand_id, tracing.request_id()) for message in messages], at)
+    return insertion_of([insert_values(message, brand_id, tracing.request_id()) for message in messages], at)
 
 
 def insertion_of(written: list[list[Any]], at: datetime) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def insertion_of(written: list[list[Any]], at: datetime) -> dict[str, Any]:
     }
 
 
-def as_written(message: NewEvent, brand_id: int, request_id: str, item: int = 0) -> list[Any]:
+def insert_values(message: NewEvent, brand_id: int, request_id: str, item: int = 0) -> list[Any]:
     return [
         message.event_id,
         message.kind,

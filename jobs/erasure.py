@@ -7,7 +7,7 @@ from typing import Any
 from django.http import QueryDict
 from django.utils.translation import gettext_noop
 
-from brands.user_mentions import Mentions, without
+from brands.user_mentions import Mentions, replace_mentions
 from jobs import kinds, staged_uploads
 from jobs.models import Job
 
@@ -25,9 +25,9 @@ def erase_user(*, user_id: int, brand_id: int, to: int, mentions: Mentions, pseu
     locked = list(exports.select_for_update(no_key=True).exclude(expires_at__lte=at, cancel_requested=True))
     for job in locked:
         text = mentions.in_their_own_rows if is_search_for(job, mentions) else mentions.anywhere
-        job.title = without(job.title, text, pseudonym)[:200]
+        job.title = replace_mentions(job.title, text, pseudonym)[:200]
         job.parameters = parameters_without(job.parameters, text, pseudonym)
-        job.log = without(job.log, text, pseudonym)
+        job.log = replace_mentions(job.log, text, pseudonym)
         job.cancel_requested = job.cancel_requested or job.status == Job.Status.RUNNING
         job.expires_at = at if job.result else job.expires_at
     Job.objects.bulk_update(locked, ["title", "parameters", "log", "cancel_requested", "expires_at"], batch_size=500)
@@ -41,11 +41,11 @@ def is_search_for(job: Job, mentions: Mentions) -> bool:
 
 def parameters_without(parameters: dict[str, Any], pattern: "re.Pattern[str]", pseudonym: str) -> dict[str, Any]:
     """The parameters without mentions; `query`, the filters of a list, is decoded before."""
-    cleaned: dict[str, Any] = without(parameters, pattern, pseudonym)
+    cleaned: dict[str, Any] = replace_mentions(parameters, pattern, pseudonym)
     if isinstance(cleaned.get("query"), str):
         query = QueryDict(mutable=True)
         for name, values in QueryDict(cleaned["query"]).lists():
-            query.setlist(name, without(values, pattern, pseudonym))
+            query.setlist(name, replace_mentions(values, pattern, pseudonym))
         cleaned["query"] = query.urlencode()
     return cleaned
 

@@ -147,7 +147,7 @@ def _attempt(job: Job) -> None:
     run, language = Run(job), job.language or settings.LANGUAGE_CODE
     guard = row_guard.within([job.brand_id], user_id=job.created_by_id)
     try:
-        with heartbeat.beating(run.beat, every=BEAT), guard, languages.spoken(language):
+        with heartbeat.beating(run.beat, every=BEAT), guard, languages.override(language):
             kinds.declared()[job.kind].run(run)
     except JobSupersededError:
         logger.warning("job %s: another worker took it over", job.pk)

@@ -39,7 +39,7 @@ from portal.lists.queries import UnknownFilter, bad_request
 from portal.shell import brand_switcher, language, login, people_to_ask, saved_drafts, theme
 from portal.shell import search as palette
 from portal.staff_login import views
-from portal.staff_login.account import own
+from portal.staff_login.account import password_login_only
 from portal.staff_login.urls import urls
 from portal.undo import views as undo
 
@@ -91,7 +91,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
         def with_chosen_brand(request: HttpRequest, *where: Any, **more: Any) -> Any:
             brand_switcher.apply(request)
             language.apply(request)
-            sessions.seen(request, at=timezone.now())
+            sessions.record_page_view(request, at=timezone.now())
             note_party(request)
             if (
                 request.method == "POST"
@@ -101,7 +101,9 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
                 return redirect_to_login(login.form_page(request), reverse("admin:login"))
             with roles.guarding(request.user):
                 try:
-                    return compressed(request, saved_drafts.marked(request, finished(checked(request, *where, **more))))
+                    return compressed(
+                        request, saved_drafts.add_cookie(request, finished(checked(request, *where, **more)))
+                    )
                 except (UnknownFilter, QuotaReached) as error:
                     return bad_request(request, error)
                 except (Http404, PermissionDenied):
@@ -152,7 +154,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         with row_guard.disabled("logins belong to no brand"), transaction.atomic():
-            answer: HttpResponse = own(super().password_change)(request, extra_context)
+            answer: HttpResponse = password_login_only(super().password_change)(request, extra_context)
             if request.method == "POST" and answer.status_code == 302 and sessions.scope_of(request) is None:
                 self.note_password(request, staff_user(request))
                 sessions.end_all_but_this(request, staff_user(request))

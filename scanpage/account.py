@@ -85,7 +85,7 @@ def reward_of(known: dict[str, Any] | None, number: str) -> dict[str, Any] | Non
     return None
 
 
-def entered(form: Mapping[str, str]) -> dict[str, Any]:
+def registration_data(form: Mapping[str, str]) -> dict[str, Any]:
     """Optional values of a registration besides address and password, and the texts that were shown."""
     return {
         "first_name": form.get("first_name", "")[:150],
@@ -131,7 +131,7 @@ def no_consent() -> Answer:
     return Answer(400, {"message": _("Accept the terms and the privacy notice to register.")})
 
 
-def complaint(answer: Answer) -> str:
+def error_text(answer: Answer) -> str:
     """The API's error in the customer's language. Details use Django's messages, which have every language."""
     if answer.error == "AUTHENTICATION_REQUIRED":
         return _("E-mail address or password is wrong.")

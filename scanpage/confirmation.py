@@ -21,7 +21,7 @@ class ConfirmPage(PageView):
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
         answer = self.proved({"token": token[:500]}, request.POST.get("password", "")[:256])
         if not answer.is_good:
-            return self.respond(wrong_code=account.complaint(answer), status=400)
+            return self.respond(wrong_code=account.error_text(answer), status=400)
         return self.respond(confirmed=True)
 
     def proved(self, proof: dict[str, str], _password: str) -> Answer:
@@ -73,7 +73,7 @@ class NewPasswordPage(PageView):
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
         answer = reset(self.page_session.guest, request, token)
         if not answer.is_good:
-            return self.respond(wrong_password=account.complaint(answer), status=400)
+            return self.respond(wrong_password=account.error_text(answer), status=400)
         self.page_session.leave()  # the customer logged in here no longer is
         return HttpResponseRedirect("/s/?password=set", status=303)
 
@@ -87,7 +87,7 @@ class NewPasswordPage(PageView):
         context: dict[str, Any] = {
             "assets": f"/page/assets/{assets.version()}",
             "password": "set" if answer and answer.is_good else "new",
-            "wrong_password": account.complaint(answer) if answer and not answer.is_good else "",
+            "wrong_password": account.error_text(answer) if answer and not answer.is_good else "",
         }
         status = 400 if context["wrong_password"] else 200
         response = render(request, "scanpage/new_password.html", context, status=status)

@@ -73,7 +73,7 @@ def format_number(number: float) -> str:
     return number_format(number, force_grouping=True)
 
 
-def typed(text: str) -> str:
+def code_in_text(text: str) -> str:
     """The code in a typed or pasted text: without blanks, in plain characters, extracted from a whole address."""
     address = ADDRESS.fullmatch(text.strip())
     plain = address[1] if address else text
@@ -82,11 +82,11 @@ def typed(text: str) -> str:
     return NO_SIGN.sub("", "".join(digits.get(sign, sign) for sign in plain))
 
 
-def parts(code: str) -> list[str]:
+def in_groups(code: str) -> list[str]:
     """A code in groups of four, which are easier to compare."""
     return [code[at : at + 4] for at in range(0, len(code), 4)]
 
 
-def alike(code: str) -> list[str]:
+def confusable_groups(code: str) -> list[str]:
     """The groups of easily confused characters that the code contains."""
     return [signs for signs in ALIKE if any(sign in code for sign in signs)]

@@ -99,4 +99,4 @@ class ProfilePage(PageView):
         if answer.error == "TOKEN_INVALID":
             self.page_session.leave()
             return HttpResponseRedirect("/s/?account", status=303)
-        return self.respond({"wrong": account.complaint(answer)}, typed=typed or {}, status=400)
+        return self.respond({"wrong": account.error_text(answer)}, typed=typed or {}, status=400)

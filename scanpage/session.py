@@ -63,14 +63,16 @@ class Session(View):
         if act == "register":
             if account.lacks_consent(brand, page_session, data):
                 return account.no_consent()
-            return page_session.register(email, password, account.entered(data), consented=bool(data.get("consented")))
+            return page_session.register(
+                email, password, account.registration_data(data), consented=bool(data.get("consented"))
+            )
         if act == "confirm":
             return page_session.confirm({name: data.get(name, "") for name in ("registration_id", "code")})
         return page_session.log_in(email, password)
 
 
 def error_response(answer: Answer) -> JsonResponse:
-    return JsonResponse({"error": answer.error, "message": account.complaint(answer)}, status=answer.status)
+    return JsonResponse({"error": answer.error, "message": account.error_text(answer)}, status=answer.status)
 
 
 def read_body(request: HttpRequest) -> dict[str, str]:

@@ -34,10 +34,10 @@ def style(brand: Brand) -> str:
     readable = accent if colours.contrast(accent, background) >= colours.READABLE else text
     is_dark = colours.luminance(background) < MAX_DARK
     day = palette(background, text, accent, readable, "dark" if is_dark else "light")
-    return day if is_dark else day + "@media(prefers-color-scheme:dark){" + night(brand) + "}"
+    return day if is_dark else day + "@media(prefers-color-scheme:dark){" + dark_palette(brand) + "}"
 
 
-def night(brand: Brand) -> str:
+def dark_palette(brand: Brand) -> str:
     """A dark background with a hint of the brand's accent, which is lightened until it is readable there."""
     background = colours.mixed(NIGHT, brand.colour_accent, 0.06)
     card = colours.mixed(background, NIGHT_TEXT, SHARE_OF_CARD)
@@ -74,12 +74,12 @@ def icon(request: HttpRequest, size: int) -> HttpResponse:
     if size not in ICON_SIZES:
         raise Http404
     logo = str(brand.logo_id) if brand.logo_id else ""
-    content = drawn(logo, brand.name[:1].upper(), brand.colour_background, brand.colour_accent, size)
+    content = draw_icon(logo, brand.name[:1].upper(), brand.colour_background, brand.colour_accent, size)
     return HttpResponse(content, content_type="image/png", headers=cache_headers(request, brand))
 
 
 @lru_cache(maxsize=256)
-def drawn(logo: str, letter: str, background: str, accent: str, size: int) -> bytes:
+def draw_icon(logo: str, letter: str, background: str, accent: str, size: int) -> bytes:
     """The logo centred on the background, or the brand's first letter on its accent."""
     picture = Picture.objects.filter(pk=logo).first() if logo else None
     image = Image.new("RGB", (size, size), background if picture else accent)

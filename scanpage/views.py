@@ -113,12 +113,12 @@ class ScanPage(PageView):
     """A code's page; without a code, the page to type one or view the account."""
 
     def get(self, request: HttpRequest, code: str = "", **_gtin: str) -> HttpResponse:
-        typed = presenters.typed(request.GET.get("typed", ""))
+        typed = presenters.code_in_text(request.GET.get("typed", ""))
         if typed and not code:
             return HttpResponseRedirect(f"/s/{quote(typed, safe='')}?by=hand")
         context: dict[str, Any] = {"by_hand": request.GET.get("by") == "hand" and bool(code)}
         if context["by_hand"]:
-            context |= {"parts": presenters.parts(code), "alike": presenters.alike(code)}
+            context |= {"parts": presenters.in_groups(code), "alike": presenters.confusable_groups(code)}
         scan_id = request.GET.get("scan", "")
         if guest_scan.SCAN_ID.fullmatch(scan_id):
             context |= self.outcome_of(scan_id)
@@ -127,7 +127,7 @@ class ScanPage(PageView):
         if request.GET.get("mail") in {"sent", "wait", "trouble"}:
             context["mail"] = request.GET["mail"]
         context |= {name: True for name in ("reported", "erased", "no_card") if name in request.GET}
-        if invited := presenters.typed(request.GET.get("ref", ""))[:40]:
+        if invited := presenters.code_in_text(request.GET.get("ref", ""))[:40]:
             context["referral_code"] = invited
         if self.page_session.is_customer and (scan_id or "account" in request.GET):
             context["account"] = account.of(self.page_session)
@@ -210,14 +210,16 @@ class ScanPage(PageView):
         form = self.request.POST
         if account.lacks_consent(self.brand, self.page_session, form):
             return account.no_consent()
-        return self.page_session.register(email, password, account.entered(form), consented=bool(form.get("consented")))
+        return self.page_session.register(
+            email, password, account.registration_data(form), consented=bool(form.get("consented"))
+        )
 
     def confirm(self) -> HttpResponse:
         """Confirm a registration with the mailed code, and log in to the new account."""
         proof = {name: self.request.POST.get(name, "")[:100] for name in ("registration_id", "code")}
         answer = self.page_session.confirm(proof)
         if not answer.is_good:
-            details = {"confirming": proof["registration_id"], "wrong_code": account.complaint(answer)}
+            details = {"confirming": proof["registration_id"], "wrong_code": account.error_text(answer)}
             return self.page({**self.previous_context(), **details}, status=400)
         return self.redirect_after_login()
 
@@ -254,7 +256,7 @@ class ScanPage(PageView):
 
     def rerender_form(self, answer: Answer, *, registers: bool) -> HttpResponse:
         """The form again, with the scan that it was shown with."""
-        complaint = {"wrong": account.complaint(answer), "registers": registers}
+        complaint = {"wrong": account.error_text(answer), "registers": registers}
         filled = {name: self.request.POST.get(name, "")[:254] for name in ("email", "first_name", "referral_code")}
         return self.page({**self.previous_context(), **complaint, **filled}, status=400)
 
@@ -277,7 +279,7 @@ class ScanPage(PageView):
         answer = self.page_session.guest.post("auth/password/forgot", {"email": email})
         if answer.is_good:
             return self.redirect_to_page("?password=sent")
-        details = {"password": "forgotten", "wrong_password": account.complaint(answer), "email": email}
+        details = {"password": "forgotten", "wrong_password": account.error_text(answer), "email": email}
         return self.page(details, status=400)
 
     def redeem(self) -> HttpResponse:
@@ -297,7 +299,7 @@ class ScanPage(PageView):
         answer = self.post_to_api("fake-reports", {"code": self.code, **details})
         if answer.is_good:
             return self.redirect_to_page("?reported")
-        return self.page({"report": details, "not_reported": account.complaint(answer)}, status=400)
+        return self.page({"report": details, "not_reported": account.error_text(answer)}, status=400)
 
     def claim_or_redeem(self, path: str, nonce: str) -> HttpResponse:
         """Redeem or claim a reward, and show its code or the reason why not."""
@@ -315,7 +317,7 @@ class ScanPage(PageView):
         """Enter the code of the member who referred the customer."""
         code = self.request.POST.get("referral_code", "")[:40]
         answer = self.post_to_api("customer/loyalty/referral", {"code": code})
-        result = {"referred": True} if answer.is_good else {"wrong_friend": account.complaint(answer)}
+        result = {"referred": True} if answer.is_good else {"wrong_friend": account.error_text(answer)}
         status = 200 if answer.is_good else 400
         context = {"referral_code": code, "account": self.own_account(), "tab": "points"}
         return self.page({**result, **context}, status=status)

@@ -176,7 +176,7 @@ class ImportAdmin(LiveAdmin):
         """If the import's job died, show the status that the import falls back to. The next action stores it."""
         result = super().get_object(request, object_id, from_field)
         if request.method != "POST":
-            for name, value in uploads.released(result).items():
+            for name, value in uploads.reset_values(result).items():
                 setattr(result, name, value)
         return result
 
@@ -260,7 +260,9 @@ class ImportAdmin(LiveAdmin):
         else:
             self.log_change(request, upload, done)
             if undo:
-                offers.done(request, _(done), undo, brand_id=upload.brand_id, arguments={"import": upload.pk})
+                offers.report_with_undo(
+                    request, _(done), undo, brand_id=upload.brand_id, arguments={"import": upload.pk}
+                )
             else:
                 self.message_user(request, _(done))
         return redirect("admin:authcodes_import_change", pk)

@@ -109,14 +109,14 @@ def create_batch(*, brand: Brand, batch_settings: BatchSettings, at: datetime, b
 
 def check(*, brand: Brand, batch_settings: BatchSettings, at: datetime, by: User | None) -> None:
     """Raises BatchRejected for the first invalid setting, and if `by` may not set its points or its product."""
-    for name, message in objections(brand=brand, batch_settings=batch_settings, at=at).items():
+    for name, message in settings_errors(brand=brand, batch_settings=batch_settings, at=at).items():
         raise BatchRejected(message, details={"field": name})
     scan_value.check_points(brand=brand, points=batch_settings.points_per_scan, by=by)
     if batch_settings.product:
         scan_value.check_product(product=batch_settings.product, by=by)
 
 
-def objections(*, brand: Brand, batch_settings: BatchSettings, at: datetime) -> dict[str, str]:
+def settings_errors(*, brand: Brand, batch_settings: BatchSettings, at: datetime) -> dict[str, str]:
     """An error message for each invalid setting, by field. Overlaps are not checked."""
     result: dict[str, str] = {}
     for name, rejected, message in _complaints(brand, batch_settings, at):
@@ -296,13 +296,13 @@ def _generate_chunk(batch_id: int, at: datetime) -> Chunk | None:
         return Chunk(size, done, batch.quantity)
 
 
-def most_scans(*, batch: BatchRange) -> int:
+def max_scan_count(*, batch: BatchRange) -> int:
     """The highest scan count of a code in the batch. Reads all its codes."""
     most: int | None = AuthCode.objects.filter(batch=batch).aggregate(most=Max("scan_count"))["most"]
     return most or 0
 
 
-def worth(*, batch: BatchRange, values: Mapping[str, Any]) -> int | None:
+def max_total_points(*, batch: BatchRange, values: Mapping[str, Any]) -> int | None:
     """The most points that the codes can pay, with `values` replacing the batch's own; None without a scan limit."""
     points = values.get("points_per_scan", batch.points_per_scan) or 0
     limit = values.get("scan_limit", batch.scan_limit)
@@ -313,7 +313,7 @@ def set_approved(
     *, row: BatchRange, values: Mapping[str, Any], max_total: Decimal | None, by: User, at: datetime
 ) -> None:
     """Called through settings.APPROVED_POINTS. Raises BatchRejected if the batch's total has changed since."""
-    now = worth(batch=row, values=values)
+    now = max_total_points(batch=row, values=values)
     if now != max_total:
         message = _("The batch and its total points have changed since this was requested. Request it again.")
         raise BatchRejected(message)

@@ -21,7 +21,7 @@ from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from brands.models.people import User
-from brands.user_mentions import Mentions, without
+from brands.user_mentions import Mentions, replace_mentions
 from core import languages
 from core.db.advisory_locks import LockOfRow, lock_row, try_lock_row
 from core.db.statements import Query, command, part, query_values
@@ -112,7 +112,7 @@ def change(
         if waits:
             with connection.cursor() as cursor:
                 cursor.execute(SET_LONG_TIMEOUT)
-        take_turn(codes.batch.brand_id, waits=waits)
+        lock_code_changes(codes.batch.brand_id, waits=waits)
         if action_id and history.is_noted(action_id, first=codes.first):
             return 0
         changed = CHANGE_RANGE[requested.kind].run(**_values(requested, change_context.at), **where)
@@ -140,7 +140,7 @@ def change_codes(
     where = {"ids": list(brands), "keeps_points": retains}
     with transaction.atomic():
         for brand_id in sorted(set(brands.values())):
-            take_turn(brand_id, waits=waits)
+            lock_code_changes(brand_id, waits=waits)
         changed = CHANGE_AMONG[requested.kind].all(**_values(requested, at), **where)
         _check_whole_batches(requested, COUNT_ASSIGNED_AMONG, where, missing=len(brands) - len(changed))
         touched = AuthCode.objects.filter(pk__in=changed).select_related("batch")
@@ -162,7 +162,7 @@ def _retains_points(by: User | None, brand_ids: Iterable[int]) -> bool:
     return by is not None and not all(scan_value.may_set(by, brand_id) for brand_id in brand_ids)
 
 
-def take_turn(brand_id: int, *, waits: bool) -> None:
+def lock_code_changes(brand_id: int, *, waits: bool) -> None:
     """Lock the brand's codes against other changes by hand until the transaction ends.
 
     Overlapping changes would deadlock on each other's rows. Raises BatchRejected if another change is running, unless
@@ -327,6 +327,6 @@ def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> None:
     edited = [change.first_code for change in changes if change.kind == Kind.EDITED]
     codes = list(AuthCode.objects.filter(brand_id=brand_id, code__in=edited))
     for code in codes:
-        code.notes = without(code.notes, mentions.anywhere, pseudonym)
-        code.location = without(code.location, mentions.anywhere, pseudonym)
+        code.notes = replace_mentions(code.notes, mentions.anywhere, pseudonym)
+        code.location = replace_mentions(code.location, mentions.anywhere, pseudonym)
     AuthCode.objects.bulk_update(codes, ["notes", "location"], batch_size=500)

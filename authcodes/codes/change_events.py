@@ -33,7 +33,7 @@ def publish(*, runs: Sequence[CodeChange], is_in_parts: bool = False) -> None:
         at = own[-1].changed_at
         events = webhook_events.events_for_subscribers(
             kind,
-            described(own, is_in_parts=is_in_parts),
+            event_data(own, is_in_parts=is_in_parts),
             brand_id=brand_id,
             event_id=uuid5(own[0].action_id, f"announce:{kind}"),
             at=at,
@@ -41,7 +41,7 @@ def publish(*, runs: Sequence[CodeChange], is_in_parts: bool = False) -> None:
         publishing.publish(messages=events, brand_id=brand_id, at=at)
 
 
-def described(runs: Sequence[CodeChange], *, is_in_parts: bool) -> dict[str, Any]:
+def event_data(runs: Sequence[CodeChange], *, is_in_parts: bool) -> dict[str, Any]:
     return {
         "action_id": str(runs[0].action_id),
         "codes": sum(run.codes for run in runs),

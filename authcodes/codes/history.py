@@ -20,7 +20,7 @@ from authcodes.models.products import Product
 from brands import audit_log
 from brands.audit_log import AuditedChange
 from brands.models.people import User
-from brands.user_mentions import Mentions, without
+from brands.user_mentions import Mentions, replace_mentions
 from core import languages
 from core.db.statements import command
 
@@ -209,8 +209,8 @@ def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> list[Cod
     named = Q(reason__iregex=pattern) | Q(detail__iregex=pattern)
     rows = list(CodeChange.objects.filter(named, brand_id=brand_id))
     for change in rows:
-        change.reason = without(change.reason, mentions.anywhere, pseudonym)
-        change.detail = without(change.detail, mentions.anywhere, pseudonym)
+        change.reason = replace_mentions(change.reason, mentions.anywhere, pseudonym)
+        change.detail = replace_mentions(change.detail, mentions.anywhere, pseudonym)
     with connection.cursor() as cursor:
         cursor.execute(ERASING, ["on"])
         CodeChange.objects.bulk_update(rows, ["reason", "detail"], batch_size=500)

@@ -42,7 +42,7 @@ MAX_SUGGESTED = 500
 logger = logging.getLogger(__name__)
 
 
-def take_turn(brand: Brand) -> None:
+def lock_prefixes(brand: Brand) -> None:
     """Lock the prefixes and batches of the brand. Call inside a transaction.
 
     Concurrent transactions could otherwise store overlaps, or exceed the limit.
@@ -59,7 +59,7 @@ def reserve(*, brand: Brand, prefix: str, at: datetime, by: User | None = None) 
     if not PREFIX.fullmatch(prefix):
         raise BatchRejected(str(INVALID_PREFIX), details={"field": "prefix"})
     with transaction.atomic():
-        take_turn(brand)
+        lock_prefixes(brand)
         own = CodePrefix.objects.filter(brand=brand)
         if row := own.filter(prefix=prefix).first():
             return row
@@ -101,7 +101,9 @@ def of_brands(brands: Sequence[Brand]) -> list[CodePrefix]:
     return list(CodePrefix.objects.filter(brand__in=brands).select_related("brand")[:MAX_SUGGESTED])
 
 
-def ask(*, brand: Brand, prefix: str, audit_context: AuditContext, numbering: Numbering | None = None) -> None:
+def check_available(
+    *, brand: Brand, prefix: str, audit_context: AuditContext, numbering: Numbering | None = None
+) -> None:
     """Check whether the brand may have this prefix and these codes, before they are stored.
 
     Each check of a prefix that is not the brand's own counts against two limits: `prefix` per user and brand, and

@@ -27,7 +27,7 @@ MAX_RUNS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CodeRun:
     """Codes of a batch, from the lowest to the highest, that were first scanned in a row."""
 
     brand_id: int
@@ -41,10 +41,10 @@ class Run:
     customers: int  # guests count as one
 
 
-FETCH_RUNS = query("authcodes/fraud/sql/fetch_runs.sql", returns=Run)
+FETCH_RUNS = query("authcodes/fraud/sql/fetch_runs.sql", returns=CodeRun)
 
 
-def of(brand_ids: Sequence[int], *, at: datetime | None = None) -> list[Run]:
+def newest_runs(brand_ids: Sequence[int], *, at: datetime | None = None) -> list[CodeRun]:
     """The newest runs of these brands; none for more than `MAX_BRANDS`, whose owners check them. One statement."""
     if not 0 < len(brand_ids) <= MAX_BRANDS:
         return []

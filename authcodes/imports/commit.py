@@ -19,7 +19,7 @@ from authcodes.imports.uploads import (
     check_may_act,
     may_cancel,
     reject_repeated,
-    revive,
+    reset_stuck,
     start,
 )
 from authcodes.models.imports import Import, ImportRow
@@ -38,7 +38,7 @@ def commit(*, upload: Import, skip_bad: bool, by: User) -> Job:
     Raises ImportRejected if there are errors or the import is in another state; Forbidden if `by` may not act on it.
     """
     check_may_act(upload, by)
-    revive(upload)
+    reset_stuck(upload)
     if upload.status == Import.Status.CHECKED and upload.bad_rows and not skip_bad:
         message = ngettext(
             "Nothing was imported: %(number)d row has errors. Correct or skip it.",
@@ -100,7 +100,7 @@ def _count_not_usable(upload: Import) -> None:
 def _carry_out(upload: Import, by: User | None) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(SET_LONG_TIMEOUT)
-        bulk_changes.take_turn(upload.brand_id, waits=True)
+        bulk_changes.lock_code_changes(upload.brand_id, waits=True)
         rows = Import.objects.filter(pk=upload.pk, status=Import.Status.COMMITTING)
         if not rows.update(status=Import.Status.COMMITTED, committed_at=timezone.now()):
             return 0
@@ -126,10 +126,10 @@ def _carry_out(upload: Import, by: User | None) -> int:
 
 
 def _bring_in(upload: Import, by: User | None) -> int:
-    prefixes.take_turn(upload.brand)
+    prefixes.lock_prefixes(upload.brand)
     if checks.check_conflicts(upload):
-        raise ImportRejected(printed_elsewhere.conflict())
-    return printed_elsewhere.bring_in(upload=upload, by=by)
+        raise ImportRejected(printed_elsewhere.conflict_text())
+    return printed_elsewhere.import_codes(upload=upload, by=by)
 
 
 def _good_rows(upload: Import) -> Any:
@@ -142,7 +142,7 @@ def undo(*, upload: Import, by: User, at: datetime) -> Job:
     Raises ImportRejected more than UNDO_HOURS after the commit. Scanned or changed codes make the job fail.
     """
     check_may_act(upload, by)
-    revive(upload)
+    reset_stuck(upload)
     with transaction.atomic():
         recent = Q(status=Import.Status.COMMITTED, committed_at__gt=at - timedelta(hours=UNDO_HOURS))
         if not Import.objects.filter(recent, pk=upload.pk).update(status=Import.Status.UNDOING):
@@ -177,12 +177,12 @@ def run_undo(run: runner.Run) -> None:
 def _undo(upload: Import, by: User | None) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(SET_LONG_TIMEOUT)
-        bulk_changes.take_turn(upload.brand_id, waits=True)
+        bulk_changes.lock_code_changes(upload.brand_id, waits=True)
         rows = Import.objects.filter(pk=upload.pk, status=Import.Status.UNDOING)
         if not rows.update(status=Import.Status.UNDONE, undone_at=timezone.now()):
             return 0
         if upload.kind == Import.Kind.PRINTED:
-            return printed_elsewhere.take_out(upload=upload, by=by, at=timezone.now())
+            return printed_elsewhere.delete_imported(upload=upload, by=by, at=timezone.now())
         if assignments.scanned_imported(upload=upload):
             raise ImportRejected(_("Nothing was undone: some of the codes have been scanned."))
         restored = assignments.unassign_imported(upload=upload, by=by)

@@ -41,7 +41,7 @@ def _error_lines(upload: Import, language: str) -> Iterator[str]:
     width = len(COLUMNS[upload.kind])
     for row in ImportRow.objects.filter(upload=upload).order_by("line").iterator(chunk_size=2000):
         cells = [*row.values[:width], *[""] * (width - len(row.values))]
-        with languages.spoken(language):
+        with languages.override(language):
             problem = row.problem
         yield _csv_line([csv_files.neutral(cell) for cell in [*cells, problem, *row.values[width:]]])
 

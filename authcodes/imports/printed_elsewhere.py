@@ -100,7 +100,7 @@ def is_sequential(upload: Import) -> bool:
     return bool(FETCH_WHETHER_SEQUENTIAL.first(upload=upload.pk))
 
 
-def bring_in(*, upload: Import, by: User | None) -> int:
+def import_codes(*, upload: Import, by: User | None) -> int:
     """Create the batch of an upload and its codes; returns how many. The caller owns the transaction.
 
     Raises ImportRejected if another user was faster, or if a setting is no longer valid.
@@ -125,24 +125,24 @@ def bring_in(*, upload: Import, by: User | None) -> int:
                 upload=upload.pk, brand=upload.brand_id, batch=batch.pk, product=upload.product_id, at=at
             )
     except (IntegrityError, OperationalError) as error:  # another brand took some of the codes, or all, first
-        raise ImportRejected(conflict()) from error
+        raise ImportRejected(conflict_text()) from error
     with connection.cursor() as cursor:
         cursor.execute(CHECK_CONSTRAINTS_NOW)  # may check a million codes, so before the lock that others wait for
     # Anyone who stores a batch or prefix takes this lock in shared mode: see the database functions on taken codes.
     advisory_locks.lock(Lock.TAKEN_CODES)
     if FETCH_WHETHER_RESERVED.first(upload=upload.pk, brand=upload.brand_id):
-        raise ImportRejected(conflict())
+        raise ImportRejected(conflict_text())
     Import.objects.filter(pk=upload.pk).update(batch=batch)
     change_context = CodeChangeContext(Kind.PRINTED_ELSEWHERE, at, by, product=batch.product)
     history.note_batch(change_context, batch=batch, upload=upload)
     return made
 
 
-def conflict() -> str:
+def conflict_text() -> str:
     return _("Nothing was imported: some of these codes can no longer be used. The preview shows them.")
 
 
-def take_out(*, upload: Import, by: User | None, at: datetime) -> int:
+def delete_imported(*, upload: Import, by: User | None, at: datetime) -> int:
     """Delete the codes of an upload and leave their batch empty. The caller owns the transaction.
 
     Raises ImportRejected if a code was scanned, looked up or changed, or if the batch is recalled.

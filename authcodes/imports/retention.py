@@ -8,7 +8,7 @@ from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
 
 from authcodes.errors import ImportRejected
-from authcodes.imports.uploads import RUNNING, check_may_act, revive
+from authcodes.imports.uploads import RUNNING, check_may_act, reset_stuck
 from authcodes.models.imports import Import, ImportChange, ImportRow
 from brands.models.people import User
 from core.db.timeouts import SET_LONG_TIMEOUT
@@ -18,7 +18,7 @@ from jobs import files
 def discard(*, upload: Import, by: User) -> None:
     """Discard an import that was not committed, with its rows and its file."""
     check_may_act(upload, by)
-    revive(upload)
+    reset_stuck(upload)
     idle = Import.objects.filter(pk=upload.pk, status__in=[Import.Status.CHECKED, Import.Status.REJECTED])
     with transaction.atomic():
         if not idle.update(status=Import.Status.DISCARDED):

@@ -266,15 +266,15 @@ CHECK = JobKind(
 )
 
 
-def revive(upload: Import) -> None:
+def reset_stuck(upload: Import) -> None:
     """Release an import whose job was cancelled, or given up after crashes, and so never updated it."""
-    if fields := released(upload):
+    if fields := reset_values(upload):
         Import.objects.filter(pk=upload.pk, status=upload.status).update(**fields)
         upload.refresh_from_db()
 
 
-def released(upload: Import) -> dict[str, str]:
-    """The values that `revive` would store. Pages on GET show them without storing."""
+def reset_values(upload: Import) -> dict[str, str]:
+    """The values that `reset_stuck` would store. Pages on GET show them without storing."""
     kind = RUNNING.get(Import.Status(upload.status))
     if not kind or jobs_of(upload).unfinished().filter(kind=kind).exists():
         return {}

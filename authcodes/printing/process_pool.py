@@ -15,7 +15,7 @@ AHEAD = 2  # tasks sent to a process ahead; they must fit a socket's buffer, so 
 _context = multiprocessing.get_context("fork")
 
 
-def spread(work: Callable[[Task], Result], tasks: Iterable[Task], *, processes: int) -> Iterator[Result]:
+def map_in_processes(work: Callable[[Task], Result], tasks: Iterable[Task], *, processes: int) -> Iterator[Result]:
     """The results of `work` in the order of `tasks`; its exceptions are raised here.
 
     `work` may not use the database: its processes share the connection of their parent.
@@ -41,7 +41,7 @@ def spread(work: Callable[[Task], Result], tasks: Iterable[Task], *, processes: 
             worker.stop()
 
 
-def alone(work: Callable[[], Result]) -> Result:
+def run_in_process(work: Callable[[], Result]) -> Result:
     """The result of `work` in a separate process: all memory that it takes is freed when it ends.
 
     `work` may not use the database, as above.

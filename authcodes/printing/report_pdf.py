@@ -36,7 +36,7 @@ def write(file: IO[bytes], report: Report, rows: Iterable[Any], *, title: str, b
         "rows": cells,
         "dir": {"brand": direction(brand.name), "title": direction(title)},
     }
-    file.write(process_pool.alone(lambda: documents.pdf(TEMPLATE, context)))
+    file.write(process_pool.run_in_process(lambda: documents.pdf(TEMPLATE, context)))
     return len(cells)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from authcodes.models.batches import Recall
 from authcodes.models.recalls import WithdrawnRecall
 from authcodes.recalls import returns
-from brands.user_mentions import Mentions, without
+from brands.user_mentions import Mentions, replace_mentions
 
 TEXTS = ("contact", "message", "translations", "reason", "withdrawal_reason")
 
@@ -30,7 +30,7 @@ def rewrite(
         changed = []
         for name in names:
             before = getattr(row, name)
-            after = without(before, mentions.anywhere, pseudonym)
+            after = replace_mentions(before, mentions.anywhere, pseudonym)
             if after != before:
                 longest = model._meta.get_field(name).max_length  # type: ignore[union-attr]
                 setattr(row, name, after[:longest] if isinstance(after, str) else after)

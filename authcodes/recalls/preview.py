@@ -101,7 +101,7 @@ def reached(brand: Brand, customers: list[int]) -> list[ChannelCount]:
 def by_mail(brand: Brand, customers: list[int]) -> int:
     addresses = User.objects.filter(pk__in=customers, is_active=True).values_list("email", flat=True)
     ways = [(Channel.EMAIL.value, address) for address in addresses]
-    return len(ways) - len(suppression.among(brand_id=brand.pk, addresses=ways))
+    return len(ways) - len(suppression.suppressed_among(brand_id=brand.pk, addresses=ways))
 
 
 def by_sms(brand: Brand, customers: list[int]) -> int:

@@ -12,7 +12,7 @@ from authcodes.errors import BatchRejected
 from authcodes.models.batches import Recall
 from authcodes.models.recalls import RecallReturn
 from brands.models.people import User
-from brands.user_mentions import Mentions, without
+from brands.user_mentions import Mentions, replace_mentions
 
 MAX_LISTED_LINES = 20  # the newest, on the page of a recall
 # The trigger allows only changes to notes, and only while the transaction is marked as an erasure.
@@ -91,7 +91,7 @@ def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> None:
     pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # PostgreSQL's word boundary
     rows = list(RecallReturn.objects.filter(brand_id=brand_id, note__iregex=pattern))
     for row in rows:
-        row.note = without(row.note, mentions.anywhere, pseudonym)[:500]
+        row.note = replace_mentions(row.note, mentions.anywhere, pseudonym)[:500]
     with connection.cursor() as cursor:
         cursor.execute(ERASING, ["on"])
         RecallReturn.objects.bulk_update(rows, ["note"], batch_size=500)

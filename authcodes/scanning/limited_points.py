@@ -24,10 +24,10 @@ def result_for_open_scan(result: ScanResult, snapshot: CodeSnapshot, context: Sc
     """The result for a used-up code if a limit held back the points of this customer's own scan."""
     if points_status(snapshot, Reason.ACCEPTED, context.user_id) not in EARNING:
         return None
-    return about_earlier(result, snapshot, context, points=points_of_code(snapshot))
+    return result_of_earlier_scan(result, snapshot, context, points=points_of_code(snapshot))
 
 
-def about_earlier(
+def result_of_earlier_scan(
     result: ScanResult, snapshot: CodeSnapshot, context: ScanContext, *, points: Decimal
 ) -> ScanResult | None:
     """The same result for the customer's accepted scan whose points a limit held back; None if there is none."""
@@ -47,7 +47,7 @@ def about_earlier(
     )
 
 
-def ask_again(result: ScanResult, attempt_id: uuid.UUID, context: ScanContext, scanned: str) -> None:
+def request_points_again(result: ScanResult, attempt_id: uuid.UUID, context: ScanContext, scanned: str) -> None:
     """Record the attempt with its true reason, and request the points of the open scan unless they are pending."""
     attempt = replace(
         result,

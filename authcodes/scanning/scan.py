@@ -10,7 +10,7 @@ from authcodes.errors import ScanLimitReached
 from authcodes.models.scans import Scan
 from authcodes.rollups import rollups
 from authcodes.scanning.evaluate import build_result, evaluate_scan
-from authcodes.scanning.limited_points import about_earlier, ask_again, result_for_open_scan
+from authcodes.scanning.limited_points import request_points_again, result_for_open_scan, result_of_earlier_scan
 from authcodes.scanning.record import accept, note_attempt
 from authcodes.scanning.scan_points import points_by_rules
 from authcodes.scanning.snapshot import code_of_payload, find, snapshot_of
@@ -53,7 +53,7 @@ def _scan(scanned: str, context: ScanContext, scan_id: uuid.UUID) -> ScanResult:
     for _try in range(TRIES):
         result = _find_code(scanned, context, scan_id)
         if result.attempt_id is not None:
-            ask_again(result, result.attempt_id, context, scanned)
+            request_points_again(result, result.attempt_id, context, scanned)
             return result
         if result.outcome != Outcome.SUCCESS:
             note_attempt(result, context, scanned)
@@ -124,7 +124,7 @@ def replay(earlier: Scan, scanned: str, context: ScanContext) -> ScanResult:
     withheld = (answered.reason, earlier.points_status) == (Reason.LIMIT_REACHED, PointsStatus.LIMITED)
     if snapshot is None or not withheld:
         return answered
-    return about_earlier(answered, snapshot, context, points=earlier.points_promised) or answered
+    return result_of_earlier_scan(answered, snapshot, context, points=earlier.points_promised) or answered
 
 
 def evaluate_again(

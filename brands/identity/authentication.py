@@ -56,7 +56,7 @@ class BearerToken(BaseAuthentication):
         if header is None:
             return None
         principal = tokens.verify_access(bearer(header))
-        languages.concern(brand_id=principal.brand_id, user_id=principal.user_id)
+        languages.note_brand(brand_id=principal.brand_id, user_id=principal.user_id)
         user = self.load(principal)
         request_brands.note(request_brands.TOKEN, (principal.brand_id,))
         return user, principal
@@ -170,7 +170,7 @@ def caller_of(request: Request | HttpRequest, *, rate_limit: str = "") -> api_ke
         languages.use_english()
         rate_limits.hit_brand(caller.brand_id, other_limit=rate_limit)
     else:
-        languages.concern(brand_id=caller.brand_id)
+        languages.note_brand(brand_id=caller.brand_id)
         rate_limits.hit_brand(caller.brand_id, app_network=client_address.client_address(request))
     return caller
 

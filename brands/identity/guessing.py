@@ -149,7 +149,7 @@ def check(guesser: Guesser, *, reading: ParsedCode | None, exemptions: Exemption
     """
     budgets = budgets_of(guesser, reading=reading, calls=calls)
     digest = sha256(reading.code.encode()).digest()[:8] if reading else b""
-    rejected = use(budgets, digest)
+    rejected = use_budgets(budgets, digest)
     while rejected:
         seconds, budget = rejected
         exempt = exemptions_from(budget.scope, exemptions)
@@ -157,7 +157,7 @@ def check(guesser: Guesser, *, reading: ParsedCode | None, exemptions: Exemption
             note_stopped(guesser, budget)
             raise RateLimited(retry_after=seconds)
         budgets = [budget for budget in budgets if budget.scope not in exempt]
-        rejected = use(budgets, digest)
+        rejected = use_budgets(budgets, digest)
 
 
 def note_stopped(guesser: Guesser, budget: Budget) -> None:
@@ -177,7 +177,7 @@ def exemptions_from(scope: Scope, exemptions: Exemptions) -> set[Scope]:
     return {Scope.NETWORK} if scope == Scope.NETWORK and exemptions.is_established() else set()
 
 
-def use(budgets: list[Budget], digest: bytes) -> tuple[int, Budget] | None:
+def use_budgets(budgets: list[Budget], digest: bytes) -> tuple[int, Budget] | None:
     """Use all budgets once, or return the seconds to wait and the budget that is used up."""
     arguments = [part for budget in budgets for part in (budget.kind, budget.amount, budget.seconds)]
     keys = [budget.key for budget in budgets]

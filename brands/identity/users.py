@@ -27,7 +27,7 @@ def reject_staff(user: User) -> None:
         raise StaffNotErased
 
 
-def make(*, brand_id: int, at: datetime) -> User:
+def create_pseudonym(*, brand_id: int, at: datetime) -> User:
     """Create a pseudonym that takes over the rows an erased person leaves at a brand."""
     return User.objects.create(
         email=new_address(),
@@ -46,7 +46,7 @@ def add_people(*, addresses: Sequence[str], at: datetime) -> None:
     INSERT_PEOPLE.run(addresses=list(addresses), at=at)
 
 
-def brought_along(email: str) -> QuerySet[User]:
+def imported_user(email: str) -> QuerySet[User]:
     """The user with the address if a brand imported them: they have not registered, have no password and no access to
     the portal. Call outside the guard."""
     roles = StaffRole.objects.filter(user=OuterRef("pk"))

@@ -88,7 +88,7 @@ def write(
     language = composed = ""
     if text is not None:
         language = staff.language_of(user, brand_id=brand_id)
-        with languages.spoken(language):
+        with languages.override(language):
             composed = text()[:MAX_TEXT_LENGTH]
     mail = StaffMail.objects.create(user=user, kind=kind, origin=origin, text=composed, language=language, path=path)
     transaction.on_commit(call_worker)
@@ -168,7 +168,7 @@ def _is_done(mail: StaffMail, at: datetime) -> bool:
 def _deliver(mail: StaffMail, email: str, language: str, context: dict[str, Any]) -> bool:
     """Whether the mail server accepted it. An error in one mail must not block those behind it."""
     try:
-        with transaction.atomic(), languages.spoken(language):
+        with transaction.atomic(), languages.override(language):
             message = _message_of(mail, email, language, {"mail": mail, **context})
         message.send()
     except (OSError, *UNWRITABLE) as error:  # smtplib's errors are OSErrors too

@@ -78,7 +78,7 @@ def device_name(device: str) -> str:
     return _("Unknown browser") if device == UNKNOWN_BROWSER else device
 
 
-def seen(request: HttpRequest, *, at: datetime) -> None:
+def record_page_view(request: HttpRequest, *, at: datetime) -> None:
     """Record a page view; most calls change nothing."""
     row = request.session.get(KEY, {}).get("row")
     if row is not None:

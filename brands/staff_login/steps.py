@@ -37,16 +37,16 @@ class Pending:
 def after_password(request: HttpRequest, user: User, *, next_address: str) -> str:
     """Log `user` in, or request the second factor. Returns the name of the next page."""
     if factors.has_any(user):
-        wait(request, user, brand_id=None, next_address=next_address)
+        save_first_step(request, user, brand_id=None, next_address=next_address)
         return "admin:second_factor"
     if policy.requires_second_factor(user):
-        wait(request, user, brand_id=None, next_address=next_address)
+        save_first_step(request, user, brand_id=None, next_address=next_address)
         return "admin:second_factor_setup"
     sessions.begin(request, user=user, brand_id=None, at=timezone.now())
     return ""
 
 
-def wait(request: HttpRequest, user: User, *, brand_id: int | None, next_address: str) -> None:
+def save_first_step(request: HttpRequest, user: User, *, brand_id: int | None, next_address: str) -> None:
     """Keep the first step's result, in a session without a user."""
     request.session.flush()
     request.session[KEY] = {
@@ -103,7 +103,7 @@ def prove(request: HttpRequest, *, at: datetime) -> None:
     request.session[sessions.KEY] = {**request.session.get(sessions.KEY, {}), "proved_at": at.timestamp()}
 
 
-def safe(request: HttpRequest, address: str) -> str:
+def safe_address(request: HttpRequest, address: str) -> str:
     """`address` if it is on this site, else empty."""
     known = url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure())
     return address if known else ""

@@ -7,7 +7,7 @@ from functools import cache
 from time import time
 
 from campaigns.accrual.types import PendingAccrual
-from campaigns.progress.advance import spent, steps
+from campaigns.progress.advance import budget_use, steps
 from core import json_values
 from core.db.statements import Query, part, query_values
 from core.observability import metrics
@@ -33,7 +33,7 @@ class Parts:
     def of(cls, accrual: PendingAccrual) -> "Parts":
         uses = accrual.result.uses
         extra = accrual.extra_cte.statement if accrual.extra_cte else ""
-        has_budgets = bool(uses.of_budgets) or bool(spent(accrual.result.progress))
+        has_budgets = bool(uses.of_budgets) or bool(budget_use(accrual.result.progress))
         return cls(extra, bool(uses.of_member), has_budgets, accrual.result.level_change is not None)
 
 
@@ -63,11 +63,11 @@ def write(accruals: Sequence[PendingAccrual]) -> set[int]:
         at=at,
         **_rule_uses(accruals, parts),
         **(_level_changes(accruals) if parts.changes_level else {}),
-        **ledger.posting(
+        **ledger.entry_parameters(
             [(accrual.result.entries, accrual.result.settled, accrual.result.current_level) for accrual in accruals]
         ),
         **steps([(accrual.request.action.user_id, accrual.result.progress) for accrual in accruals]),
-        **leases.endings(
+        **leases.finish_parameters(
             [(accrual.request.event, accrual.result.answer(), accrual.followups) for accrual in accruals], at=at
         ),
         beside=json_values.ENCODER.encode(extra),
@@ -94,7 +94,7 @@ def _rule_uses(accruals: Sequence[PendingAccrual], parts: Parts) -> dict[str, st
     if parts.has_budgets:
         rows = [{"item": item, **row} for item, each in enumerate(accruals) for row in each.result.uses.of_budgets]
         result["budgets"] = json.dumps(rows)
-        rows = [{"item": item, **row} for item, each in enumerate(accruals) for row in spent(each.result.progress)]
+        rows = [{"item": item, **row} for item, each in enumerate(accruals) for row in budget_use(each.result.progress)]
         result["campaign_budgets"] = json.dumps(rows)
     return result
 

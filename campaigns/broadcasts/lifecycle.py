@@ -58,7 +58,7 @@ def send(*, broadcast: Broadcast, by: User | None, at: datetime) -> Broadcast:
     Raises Invalid if it cannot be sent or was sent already, and QuotaReached above the brand's daily quota of jobs.
     """
     with transaction.atomic():
-        segment_references.take_turn(broadcast.brand_id)
+        segment_references.lock_references(broadcast.brand_id)
         row = locked(broadcast.pk, *STARTABLE)
         texts.check_ready(row)
         row.sent_by, row.problem = by, ""
@@ -105,7 +105,7 @@ def begin_planned(pk: int, *, at: datetime) -> bool:
         if row is None:
             return False
         row.next_at = None
-        with languages.spoken(staff.language_of(row.sent_by, brand_id=row.brand_id)):
+        with languages.override(staff.language_of(row.sent_by, brand_id=row.brand_id)):
             try:
                 texts.check_ready(row)
             except DomainError as error:

@@ -29,7 +29,7 @@ def _ids(value: Any) -> Iterable[int]:
     return (int(each) for each in values if str(each).isascii() and str(each).isdigit())
 
 
-def take_turn(brand_id: int) -> None:
+def lock_references(brand_id: int) -> None:
     """Serialise adding a reference to a segment and deleting a segment. Joins a transaction."""
     lock_row(LockOfRow.SEGMENT_REFERENCES, brand_id)
 
@@ -38,5 +38,5 @@ def unknown(brand_id: int, segment_ids: set[int]) -> set[int]:
     """The segments that the brand does not have. The others cannot be deleted until the caller's transaction ends."""
     if not segment_ids:
         return set()
-    take_turn(brand_id)
+    lock_references(brand_id)
     return segment_ids - set(Segment.objects.filter(brand=brand_id, pk__in=segment_ids).values_list("pk", flat=True))

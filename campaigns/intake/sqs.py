@@ -61,7 +61,7 @@ def store_message(message: dict[str, Any]) -> bool:
     with TraceContext("message", "SQS message", request_id=message["MessageId"]):
         try:
             envelope = EnvelopeInput.parse(read_object(message["Body"].encode(errors="surrogatepass")))
-            if not speaks_for(envelope["detail"]["arguments"]["brand_id"]):
+            if not may_send_for(envelope["detail"]["arguments"]["brand_id"]):
                 raise BrandMismatch
             new = store_event(envelope, tokens_may_be_old=True)
         except (DomainError, ValidationError) as domain_error:
@@ -79,7 +79,7 @@ def store_message(message: dict[str, Any]) -> bool:
         return True
 
 
-def speaks_for(brand_id: int) -> bool:
+def may_send_for(brand_id: int) -> bool:
     """Whether settings.SQS_BRANDS lets the queue send events of the brand."""
     if EVERY_BRAND in settings.SQS_BRANDS:
         return True

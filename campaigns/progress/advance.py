@@ -240,7 +240,7 @@ def steps(taken: Sequence[tuple[int, Sequence[ProgressStep]]]) -> dict[str, str]
     return {"steps": json.dumps(steps), "rewards": json.dumps(rewards)}
 
 
-def spent(progress: Sequence[ProgressStep]) -> list[dict[str, Any]]:
+def budget_use(progress: Sequence[ProgressStep]) -> list[dict[str, Any]]:
     """What an action uses of campaigns' budgets, with the limit of each."""
     return [
         {"campaign_id": each.campaign.campaign_id, "points": str(each.points), "most": str(each.campaign.budget)}
@@ -249,7 +249,7 @@ def spent(progress: Sequence[ProgressStep]) -> list[dict[str, Any]]:
     ]
 
 
-def put_back(*, milestone_id: int, user_id: int, milestone_round: int) -> None:
+def make_claimable_again(*, milestone_id: int, user_id: int, milestone_round: int) -> None:
     """Make an automatic reward wait to be claimed, because it is out of stock.
 
     Joins a transaction. Call with the member's account locked.

@@ -90,7 +90,9 @@ def grant(event: messages.LeasedEvent, *, at: datetime) -> None:
                 with transaction.atomic():
                     _grant(milestone, account, at, milestone_round)
             except OutOfStock:
-                advance.put_back(milestone_id=milestone.pk, user_id=account.user_id, milestone_round=milestone_round)
+                advance.make_claimable_again(
+                    milestone_id=milestone.pk, user_id=account.user_id, milestone_round=milestone_round
+                )
         leases.finish(event)
 
 

@@ -44,7 +44,7 @@ def start(*, brand: Brand, draft: Draft, days: int, by: User | None, at: datetim
     most = max_days()
     if not MIN_DAYS <= days <= most:
         raise Invalid(_("Choose 1 to %(most)d days.") % {"most": most}, details={"field": "days"})
-    take_turn(brand.pk)
+    lock_start(brand.pk)
     if Job.objects.unfinished().filter(brand=brand, kind=REPLAY.name).exists():
         raise Invalid(_("Another replay is running. Wait until it has ended, or cancel it."))
     first = brand.day_at(at) - timedelta(days=days - 1)
@@ -75,7 +75,7 @@ def start(*, brand: Brand, draft: Draft, days: int, by: User | None, at: datetim
     return made
 
 
-def take_turn(brand_id: int) -> None:
+def lock_start(brand_id: int) -> None:
     """Serialise the start of replays, so that a second one sees the first. Joins a transaction."""
     lock_row(LockOfRow.REPLAYS, brand_id)
 

@@ -11,7 +11,7 @@ MAX_SEGMENTS = 100
 
 def check(brand_id: int) -> None:
     """Raises Invalid if the brand has no room for another segment. Joins a transaction; others wait until it ends."""
-    segment_references.take_turn(brand_id)
+    segment_references.lock_references(brand_id)
     if Segment.objects.filter(brand=brand_id).count() >= MAX_SEGMENTS:
         message = _("A brand has at most %(most)d segments. Delete one that nothing uses.")
         raise Invalid(message % {"most": MAX_SEGMENTS})

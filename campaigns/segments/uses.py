@@ -48,7 +48,7 @@ def _values(query: Any) -> list[str]:
 def delete(segment: Segment) -> None:
     """Delete an unused segment. Owns the transaction. Raises Invalid, which names what uses it."""
     with transaction.atomic():
-        segment_references.take_turn(segment.brand_id)
+        segment_references.lock_references(segment.brand_id)
         if uses := uses_of(segment):
             message = _("This segment is used by: %(uses)s. Change these first.")
             raise Invalid(message % {"uses": shortened(uses, most=5)})

@@ -31,7 +31,7 @@ class Incidents:
         for number in range(9):
             yield self.history.until - timedelta(hours=5, minutes=9 - number), partial(self.guess, number)
         yield self.history.until - timedelta(hours=12), self.report_fake
-        yield self.history.moment(DAYS - 30), self.be_generous
+        yield self.history.moment(DAYS - 30), self.compensate_a_member
         yield self.history.moment(DAYS - 11), self.block_a_member
         yield self.history.moment(DAYS - 8), self.history.return_order
 
@@ -77,7 +77,7 @@ class Incidents:
             at=at,
         )
 
-    def be_generous(self, at: datetime) -> None:
+    def compensate_a_member(self, at: datetime) -> None:
         account = UserPoints.objects.get(brand=self.history.brand, user=self.history.customers[1][0])
         context = AuditContext(self.history.staff.get("manager"), at, reason="Parcel came late")
         adjustments.adjust(account=account, points=Decimal(20), key=uuid.uuid4(), audit_context=context)

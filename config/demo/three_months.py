@@ -21,12 +21,12 @@ from loyalty.programme import rollups as programme
 DELIVERED_AFTER = timedelta(hours=8)
 
 
-def may_live() -> bool:
+def has_only_demo_brands() -> bool:
     """Whether all brands are the demo's: waiting events of any brand would be delivered at past moments."""
     return not Brand.objects.exclude(slug__in=[plan.slug for plan in PLANS]).exists()
 
 
-def live(brand: Brand, *, domain: str, until: datetime) -> None:
+def create_history(brand: Brand, *, domain: str, until: datetime) -> None:
     """Create the three months before `until`. Call in a transaction of its own."""
     history = History(brand, domain, until)
     Brand.objects.filter(pk=brand.pk).update(created_at=history.began)

@@ -38,7 +38,7 @@ def cleaned(text: str) -> str:
     return text
 
 
-def belongs_to(record: logging.LogRecord) -> dict[str, str]:
+def work_ids(record: logging.LogRecord) -> dict[str, str]:
     """The ids of the work that the record belongs to. Django logs a failed request after its work has ended."""
     if fields := {name: value for name, value in ids().items() if value}:
         return fields
@@ -104,7 +104,7 @@ class PlainLine(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
-        fields = " ".join(f"{name}={value}" for name, value in belongs_to(record).items())
+        fields = " ".join(f"{name}={value}" for name, value in work_ids(record).items())
         return super().formatMessage(record) + (f" [{fields}]" if fields else "")
 
     def format(self, record: logging.LogRecord) -> str:
@@ -121,7 +121,7 @@ class JsonLine(logging.Formatter):
             "logger": record.name,
             "message": cleaned(record.getMessage()),
             "process": record.process,
-            **belongs_to(record),
+            **work_ids(record),
             **getattr(record, "log_fields", {}),
         }
         if record.exc_info:

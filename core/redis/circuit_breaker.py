@@ -67,8 +67,8 @@ class CircuitBreaker:
     def is_open(self) -> bool:
         return self.failures_now() >= self.failures
 
-    def took(self, seconds: float) -> None:
-        """Remember a slow call for a minute."""
+    def record_duration(self, seconds: float) -> None:
+        """Remember a slow call for a minute; others are ignored."""
         if seconds > SLOW_SECONDS:
             call_or_none(lambda: command("SET", self._slow, 1, "EX", SLOW_LASTS_SECONDS))
 

@@ -123,7 +123,9 @@ def decision_of(system: ExternalSystem, delivery: LeasedEvent, question: Approva
     with worker_signals.acquire_slot(lane=f"external:{system.brand_id}", count=max_slots) as slot:
         if not slot:  # other brands must not wait for this one
             raise RetryLater(_("Held: the external loyalty system is slow."), after=messages.pause(delivery.attempts))
-        decision = ask(system, message_id=str(question.event_id), kind="accrual.requested", data=asdict(question))
+        decision = send_with_retry(
+            system, message_id=str(question.event_id), kind="accrual.requested", data=asdict(question)
+        )
     note(breaker, decision)
     return decision
 
@@ -133,10 +135,10 @@ def note(breaker: CircuitBreaker, decision: ApprovalDecision) -> None:
         breaker.failed()
     else:
         breaker.succeeded()
-    breaker.took(decision.milliseconds / 1000)
+    breaker.record_duration(decision.milliseconds / 1000)
 
 
-def ask(system: ExternalSystem, *, message_id: str, kind: str, data: dict[str, Any]) -> ApprovalDecision:
+def send_with_retry(system: ExternalSystem, *, message_id: str, kind: str, data: dict[str, Any]) -> ApprovalDecision:
     """Send a request, and retry once if it fails at once; two seconds in total. Never raises for server errors."""
     body = json_values.ENCODER.encode(
         {"type": kind, "timestamp": json_values.iso(timezone.now()), "data": data}
@@ -188,7 +190,7 @@ def read(body: bytes) -> ApprovalDecision:
 
 def test(*, system: ExternalSystem) -> ApprovalDecision:
     """Send a test request without personal data. A valid response closes the circuit breaker."""
-    decision = ask(system, message_id=str(uuid4()), kind="external.test", data={"message": "Hello."})
+    decision = send_with_retry(system, message_id=str(uuid4()), kind="external.test", data={"message": "Hello."})
     if decision.decision is not None:
         note(breaker_of(system), decision)
     return decision

@@ -250,4 +250,4 @@ def note_health(endpoint: WebhookEndpoint, made: AttemptResult) -> None:
         breaker.succeeded()  # it responds, even if it rejects this delivery
     else:
         breaker.failed()
-    breaker.took(made.milliseconds / 1000)
+    breaker.record_duration(made.milliseconds / 1000)

@@ -72,7 +72,7 @@ def _confirmation(delivery: LeasedEvent, confirmation: EmailConfirmation) -> str
     is_new = confirmation.user is None or confirmation.previous_email
     registers = confirmation.user is None
     known = User.objects.filter(email=confirmation.email).first() if is_new else None
-    if known and not (registers and users.brought_along(confirmation.email).exists()):
+    if known and not (registers and users.imported_user(confirmation.email).exists()):
         return _send(delivery, confirmation.email, known, Template.ALREADY_REGISTERED.value, {})
     if confirmation.previous_email:
         values = {"confirmation_id": str(confirmation.pk)}
@@ -104,7 +104,7 @@ def _is_within_bound(delivery: LeasedEvent, email: str) -> bool:
 
 def _send(delivery: LeasedEvent, address: str, user: User | None, template: str, values: Mapping[str, Any]) -> str:
     way = (Channel.EMAIL.value, address)
-    if suppression.among(brand_id=delivery.brand_id, addresses=[way]):
+    if suppression.suppressed_among(brand_id=delivery.brand_id, addresses=[way]):
         return "stopped"
     brand, own = Brand.objects.get(pk=delivery.brand_id), settings_of(delivery.brand_id)
     wished = preferences.read(user.pk, brand.pk).language if user else ""

@@ -74,7 +74,7 @@ def erase(*, user_id: int, brand_id: int, audit_context: AuditContext) -> Erased
             raise UserNotFound
         users.reject_staff(user)
         other = elsewhere(user, brand_id)
-        pseudonym = users.make(brand_id=brand_id, at=audit_context.at) if other else user
+        pseudonym = users.create_pseudonym(brand_id=brand_id, at=audit_context.at) if other else user
         before = User(pk=user.pk, email=user.email, first_name=user.first_name, last_name=user.last_name)
         own_rows = [before, *([account] if account else [])]
         mentions = mentions_of(user, brand_id)

@@ -26,7 +26,7 @@ from loyalty.notifications import rendering
 LINK_LIFE = timedelta(minutes=30)  # from when the mail is written
 
 
-def forgot(*, email: str, brand: Brand, at: datetime) -> None:
+def send_reset_link(*, email: str, brand: Brand, at: datetime) -> None:
     """Send a link to a customer of the brand. Joins or owns a transaction.
 
     An unknown address takes the same steps without effect, so neither the response nor its timing reveals whether the
@@ -62,13 +62,13 @@ def reset(*, token: str, password: str, at: datetime) -> User:
 
 def check(password: str, user: User) -> None:
     """Raises Invalid with the messages of Django's validators."""
-    if complaints(password, user):
+    if password_errors(password, user):
         languages.decide()
-        result = complaints(password, user)
+        result = password_errors(password, user)
         raise Invalid(" ".join(result), details={"fields": {"password": result}})
 
 
-def complaints(password: str, user: User) -> list[str]:
+def password_errors(password: str, user: User) -> list[str]:
     """The validators' messages about a password."""
     try:
         validate_password(password, user)

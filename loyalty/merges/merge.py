@@ -26,7 +26,7 @@ from loyalty.integrations import webhook_events
 from loyalty.merges import level_periods
 from loyalty.merges.eligibility import merge_error
 from loyalty.merges.parts import Sides, parts
-from loyalty.merges.totals import CarriedSide, Past, Totals, carry_over, in_note, out_note
+from loyalty.merges.totals import CarriedSide, PastActivity, Totals, carry_over, in_note, out_note
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import AccountMerge
 from loyalty.models.pending import PendingPoints
@@ -104,7 +104,7 @@ def merge(*, target: UserPoints, source: UserPoints, key: uuid.UUID, audit_conte
 
 def make(target: UserPoints, source: UserPoints, key: uuid.UUID, audit_context: AuditContext) -> AccountMerge:
     """Write the merge. Both accounts are locked."""
-    at, totals, past = audit_context.at, Totals.of(source), Past.of(source)
+    at, totals, past = audit_context.at, Totals.of(source), PastActivity.of(source)
     sides = sides_of(target, source)
     made = AccountMerge.objects.create(
         brand_id=target.brand_id,
@@ -129,7 +129,7 @@ def make(target: UserPoints, source: UserPoints, key: uuid.UUID, audit_context: 
     target.refresh_from_db()
     made.level_after = target.current_level if periods else level_after(target, target.lifetime)
     if made.level_after != target.current_level:
-        ledger.promote(account=target.pk, level=made.level_after, at=at)
+        ledger.set_current_level(account=target.pk, level=made.level_after, at=at)
     made.moved = {
         "level_periods": periods,
         "past": asdict(past),

@@ -76,7 +76,7 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PastActivity:
     """The past of an account for conditions of earning rules: how many orders and scans earned, and the last activity.
 
     It is carried over with the totals, for replays, which read only the ledger.
@@ -87,7 +87,7 @@ class Past:
     last_at: str | None
 
     @classmethod
-    def of(cls, account: UserPoints) -> "Past":
+    def of(cls, account: UserPoints) -> "PastActivity":
         actions = Q(reason__in=[Reason.EARNED, Reason.PENDING])
         counted = LoyaltyTransaction.objects.filter(actions, user_point=account).aggregate(
             orders=Count("pk", filter=Q(reason_id__startswith="order:")),
@@ -114,7 +114,7 @@ CARRY_OVER = query("loyalty/points/sql/carry_over.sql", returns=CarriedSide, lif
 
 
 def carry_over(
-    totals: Totals, past: Past, *, source: int, target: int, reason: str, notes: tuple[str, str], at: datetime
+    totals: Totals, past: PastActivity, *, source: int, target: int, reason: str, notes: tuple[str, str], at: datetime
 ) -> dict[int, CarriedSide]:
     """Move `totals` and `past` from one account to the other, with a note for each. Returns both sides.
 

@@ -17,7 +17,7 @@ from loyalty.errors import MergeUndoNotPossible
 from loyalty.merges import level_periods
 from loyalty.merges.merge import consequences, sides_now, sides_of
 from loyalty.merges.parts import parts
-from loyalty.merges.totals import ZERO, Past, Totals, carry_over
+from loyalty.merges.totals import ZERO, PastActivity, Totals, carry_over
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import AccountMerge
 from loyalty.models.orders import CreditedOrder, OrderReturn
@@ -56,7 +56,7 @@ def undo(*, made: AccountMerge, audit_context: AuditContext) -> AccountMerge:
         target, source = rows[made.target_id], rows[made.source_id]
         if why := undo_error(made, target, source, at):
             raise MergeUndoNotPossible(why)
-        take_apart(made, target, source, at)
+        write_undo(made, target, source, at)
         following = consequences(made, sides_now(made), at=at)
         publishing.publish(messages=following, brand_id=made.brand_id, at=at)
         log(made, target, source, audit_context)
@@ -100,12 +100,12 @@ def rows_error(made: AccountMerge, source: UserPoints, totals: Totals) -> str | 
     return next((why for name, part in parts() if (why := part.undo_error(sides, made.moved.get(name, [])))), None)
 
 
-def take_apart(made: AccountMerge, target: UserPoints, source: UserPoints, at: datetime) -> None:
+def write_undo(made: AccountMerge, target: UserPoints, source: UserPoints, at: datetime) -> None:
     """Write the undo. Both accounts are locked."""
     accounts.set_separate(source=source, target=target)
     carry_over(
         Totals.from_json(made.carried),
-        Past(**made.moved["past"]),
+        PastActivity(**made.moved["past"]),
         source=target.pk,
         target=source.pk,
         reason=f"{made.pk}:undo",
@@ -143,7 +143,7 @@ def restore_level(made: AccountMerge, account: int, at: datetime) -> None:
         return
     own = levels.level_after(levels=levels.levels_of(target.brand), name=made.level_before, lifetime=target.lifetime)
     if own != target.current_level:
-        ledger.promote(account=account, level=own, at=at)
+        ledger.set_current_level(account=account, level=own, at=at)
 
 
 def log(made: AccountMerge, target: UserPoints, source: UserPoints, audit_context: AuditContext) -> None:

@@ -30,7 +30,7 @@ EVENT_ID_NAMESPACE = uuid.UUID("7d3f6f3e-5a0c-4a57-9f29-4a1c4c9f3b11")
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class GatheredNotification:
     """The notification to which points were added, and whether this call opened it."""
 
     notification_id: int
@@ -38,7 +38,7 @@ class Gathered:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedNotification:
     """A new notification and its user."""
 
     notification_id: int
@@ -55,9 +55,9 @@ class GatheredMembers:
     last_notification: int | None
 
 
-GATHER_POINTS = query("loyalty/notifications/sql/gather_points.sql", returns=Gathered)
+GATHER_POINTS = query("loyalty/notifications/sql/gather_points.sql", returns=GatheredNotification)
 GATHER_MEMBERS = query("loyalty/notifications/sql/gather_members.sql", returns=GatheredMembers)
-INSERT_NOTIFICATIONS = query("loyalty/notifications/sql/insert_notifications.sql", returns=Opened)
+INSERT_NOTIFICATIONS = query("loyalty/notifications/sql/insert_notifications.sql", returns=OpenedNotification)
 
 
 class UnknownNotification(DomainError, code="VALIDATION_ERROR", status=400):
@@ -271,7 +271,9 @@ def close(*, notification_id: int, at: datetime) -> Notification | None:
     return notification
 
 
-def _open(brand_id: int, user_ids: Sequence[int], notification: NotificationRequest, at: datetime) -> list[Opened]:
+def _open(
+    brand_id: int, user_ids: Sequence[int], notification: NotificationRequest, at: datetime
+) -> list[OpenedNotification]:
     return INSERT_NOTIFICATIONS.all(
         brand_id=brand_id,
         user_ids=list(user_ids),

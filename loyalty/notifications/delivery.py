@@ -104,7 +104,7 @@ def queue(notification: Notification, event_id: uuid.UUID, *, at: datetime) -> l
     else:
         targets = list(targets_of(notification, own, choices, broadcast))
     addresses = [(target.channel, target.address) for target in targets]
-    suppressed = suppression.among(brand_id=notification.brand_id, addresses=addresses)
+    suppressed = suppression.suppressed_among(brand_id=notification.brand_id, addresses=addresses)
     if not notification.is_test:
         targets = [replace(target, reason=target.reason or _rejection(target, suppressed)) for target in targets]
     if notification.brand.is_sandbox:
@@ -198,7 +198,7 @@ def to_deliver(row: NotificationDelivery, retry_hours: int) -> NewEvent:
 
 def on_deliver(delivery: LeasedEvent) -> None:
     """The handler of `send-email`, `broadcast-sms` and similar kinds: one attempt, outside any transaction."""
-    row = pending(delivery)
+    row = queued_delivery(delivery)
     if row is None:
         leases.finish(delivery)
         return
@@ -213,7 +213,7 @@ def on_deliver(delivery: LeasedEvent) -> None:
             conclude(delivery, row, Status.FAILED, error=leases.readable(str(problem)))
         else:
             NotificationDelivery.objects.filter(pk=row.pk).update(last_error=leases.readable(str(problem)))
-            raise problem if isinstance(problem, RetryLater) else later(delivery, problem) from problem
+            raise problem if isinstance(problem, RetryLater) else retry_later(delivery, problem) from problem
     else:
         conclude(delivery, row, Status.SENT, provider_id=provider_id)
 
@@ -231,7 +231,7 @@ def attempt(delivery: LeasedEvent, row: NotificationDelivery) -> str:
         try:
             return leases.readable(CHANNELS[row.channel](outbound_message))
         finally:
-            breaker.took(monotonic() - began)
+            breaker.record_duration(monotonic() - began)
 
 
 def wait_for_quota(delivery: LeasedEvent, row: NotificationDelivery) -> None:
@@ -254,12 +254,12 @@ def breaker_of(row: NotificationDelivery) -> CircuitBreaker:
     return CircuitBreaker(name=f"{row.channel}:{row.brand_id}")
 
 
-def later(delivery: LeasedEvent, problem: NotSent) -> RetryLater:
+def retry_later(delivery: LeasedEvent, problem: NotSent) -> RetryLater:
     """A failure of an external service is retried without being logged as an error."""
     return RetryLater(str(problem), after=messages.pause(delivery.attempts))
 
 
-def pending(delivery: LeasedEvent) -> NotificationDelivery | None:
+def queued_delivery(delivery: LeasedEvent) -> NotificationDelivery | None:
     rows = NotificationDelivery.objects.select_related("brand", "user", "notification", "device")
     return rows.filter(delivery_id=delivery.payload["delivery_id"], status=Status.QUEUED).first()
 
@@ -315,7 +315,7 @@ def conclude(
         if stops and row.channel == Channel.PUSH and row.device:
             devices.mark_dead(device=row.device, at=at)
         elif stops:
-            suppression.stop(
+            suppression.suppress(
                 brand_id=row.brand_id,
                 channel=row.channel,
                 address=stops,

@@ -7,7 +7,7 @@ from hashlib import sha256
 from loyalty.models.messages.addresses import SuppressedAddress
 
 
-def stop(*, brand_id: int, channel: str, address: str, masked: str, reason: str, at: datetime) -> None:
+def suppress(*, brand_id: int, channel: str, address: str, masked: str, reason: str, at: datetime) -> None:
     """Suppress this address. A second reason replaces the first."""
     SuppressedAddress.objects.update_or_create(
         brand_id=brand_id,
@@ -17,14 +17,14 @@ def stop(*, brand_id: int, channel: str, address: str, masked: str, reason: str,
     )
 
 
-def among(*, brand_id: int, addresses: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+def suppressed_among(*, brand_id: int, addresses: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
     """Those of the pairs of channel and address that are suppressed."""
     digests = {digest(channel, address): (channel, address) for channel, address in addresses}
     rows = SuppressedAddress.objects.filter(brand_id=brand_id, digest__in=digests).values_list("digest", flat=True)
     return {digests[each] for each in rows}
 
 
-def let_try_again(*, address: SuppressedAddress) -> None:
+def remove(*, address: SuppressedAddress) -> None:
     """For staff who know that the address works again, such as a ported number."""
     SuppressedAddress.objects.filter(pk=address.pk).delete()
 

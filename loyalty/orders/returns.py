@@ -260,7 +260,7 @@ def level_after_return(
     level = levels.reached(levels=ladder, lifetime=account.lifetime)
     name = level.name if level else ""
     if name != account.current_level and any(each.name == account.current_level for each in ladder):
-        ledger.promote(account=account.pk, level=name, at=at)
+        ledger.set_current_level(account=account.pk, level=name, at=at)
         return name, []
     return account.current_level, []
 

@@ -45,7 +45,7 @@ SET_EXTERNAL_IDS = command("loyalty/points/sql/set_external_ids.sql")
 
 
 @dataclass(frozen=True, slots=True)
-class Newcomer:
+class NewMember:
     """A person to enrol, by the user's address, with their names at the brand."""
 
     address: str
@@ -76,7 +76,7 @@ def enrol(*, user_id: int, brand_id: int, at: datetime) -> int:
     return enrolment.account
 
 
-def enrol_many(*, brand_id: int, newcomers: Sequence[Newcomer], at: datetime) -> list[int]:
+def enrol_many(*, brand_id: int, newcomers: Sequence[NewMember], at: datetime) -> list[int]:
     """Create accounts for people without one at the brand, in one statement that publishes nothing. Returns the ids.
 
     Call in a transaction, without the row guard: the people may have registered elsewhere.

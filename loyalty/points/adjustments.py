@@ -57,7 +57,7 @@ def adjust(*, account: UserPoints, points: Decimal, key: UUID, audit_context: Au
     is_bounded = points > 0 and not (audit_context.user is not None and audit_context.user.is_superuser)
     with transaction.atomic():
         if is_bounded:
-            take_turn(brand_id=account.brand_id, by=audit_context.user)
+            lock_additions(brand_id=account.brand_id, by=audit_context.user)
         write = ledger.credit if points > 0 else ledger.debit
         reason_id = f"{ledger.ADJUSTED}{key}"
         line = write(
@@ -91,7 +91,7 @@ def check_adjustment(*, account: UserPoints, points: Decimal, reason: str) -> No
         raise MemberBlocked(_("This member is blocked and earns nothing. Unblock them first."))
 
 
-def take_turn(*, brand_id: int, by: User | None) -> None:
+def lock_additions(*, brand_id: int, by: User | None) -> None:
     """Serialise additions by one user for a brand: two at once could exceed the daily limit together."""
     lock_text(LockOfText.ADJUSTMENTS, f"adjustments:{brand_id}:{by.pk if by else 0}")
 

@@ -31,7 +31,7 @@ from loyalty.models.webhooks import WebhookType
 from loyalty.points import ledger
 from loyalty.points.accounts import lock_many
 from loyalty.points.balance_events import balances_changed
-from loyalty.points.expiry_rules import Rule
+from loyalty.points.expiry_rules import ExpiryRule
 from loyalty.points.ledger import Expired
 
 # An arbitrary constant UUID: the namespace of event ids derived from expiry.
@@ -72,10 +72,10 @@ class PointLot:
     points: Decimal
 
 
-def rule_of(brand: Brand) -> Rule | None:
+def rule_of(brand: Brand) -> ExpiryRule | None:
     """The brand's rule, or None if points do not expire."""
     never = brand.points_expire == Brand.Expiry.NEVER
-    return None if never else Rule(brand.points_expire, brand.points_expire_after)
+    return None if never else ExpiryRule(brand.points_expire, brand.points_expire_after)
 
 
 def catch_up(*, at: datetime, seconds: float = TURN_SECONDS) -> int:
@@ -111,7 +111,7 @@ def chunks(brand: Brand, *, at: datetime) -> Iterator[int]:
             yield 0
 
 
-def run_of_day(brand: Brand, rule: Rule, kind: ExpiryRun.Kind, day: date) -> int:
+def run_of_day(brand: Brand, rule: ExpiryRule, kind: ExpiryRun.Kind, day: date) -> int:
     """The id of the day's run. The first worker creates it, which fixes the settings for the day."""
     ahead = brand.expiry_warning_days if kind == ExpiryRun.Kind.WARN else 0
     retained_from = local_time.midnight(rule.retained_from(day + ahead * DAY), brand.zone)
@@ -196,7 +196,7 @@ def expired_events(run: ExpiryRun, gone: Sequence[Expired], *, note: str, at: da
 # --- Warnings --------------------------------------------------------------------------------------------------------
 
 
-def warn_chunk(run_id: int, *, brand: Brand, rule: Rule, at: datetime) -> bool:
+def warn_chunk(run_id: int, *, brand: Brand, rule: ExpiryRule, at: datetime) -> bool:
     """Warn the next accounts of what expires soon, once each, in one transaction. Returns False if all are done."""
     with transaction.atomic():
         locked = ExpiryRun.objects.select_for_update().get(pk=run_id)
@@ -211,7 +211,7 @@ def warn_chunk(run_id: int, *, brand: Brand, rule: Rule, at: datetime) -> bool:
         return True
 
 
-def warnings(run: ExpiryRun, accounts: Sequence[int], *, brand: Brand, rule: Rule) -> list[messages.NewEvent]:
+def warnings(run: ExpiryRun, accounts: Sequence[int], *, brand: Brand, rule: ExpiryRule) -> list[messages.NewEvent]:
     """A warning covers twice the warning days. If points expire daily, members are not warned daily."""
     last = run.day + 2 * brand.expiry_warning_days * DAY
     until = dict(ExpiryWarning.objects.filter(user_point__in=accounts).values_list("user_point_id", "until"))
@@ -244,13 +244,13 @@ def warning(run: ExpiryRun, account: int, new: Sequence[PointLot]) -> messages.N
     )
 
 
-def lots(accounts: Sequence[int], *, brand: Brand, rule: Rule, day: date) -> list[PointLot]:
+def lots(accounts: Sequence[int], *, brand: Brand, rule: ExpiryRule, day: date) -> list[PointLot]:
     """Points of these accounts that are gone by `day`, by account and oldest first."""
     if not accounts:
         return []
     before = local_time.midnight(rule.retained_from(day), brand.zone)
     return [
-        PointLot(lot.account, lot.user_id, rule.gone_on(brand.day_at(lot.earned_at)), lot.points)
+        PointLot(lot.account, lot.user_id, rule.expired_on(brand.day_at(lot.earned_at)), lot.points)
         for lot in FETCH_LOTS.all(accounts=list(accounts), before=before)
     ]
 

@@ -8,13 +8,13 @@ DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ExpiryRule:
     """A brand's rule: `kind` is a Brand.Expiry, `after` a number of days, months or years."""
 
     kind: str
     after: int
 
-    def gone_on(self, earned: date) -> date:
+    def expired_on(self, earned: date) -> date:
         """The first day without the points earned on `earned`. It never decreases for later days."""
         if self.kind == "days":
             return earned + (self.after + 1) * DAY
@@ -27,9 +27,9 @@ class Rule:
     def retained_from(self, day: date) -> date:
         """The first day whose points are not yet gone on `day`."""
         first = self._guess(day)
-        while self.gone_on(first) > day:
+        while self.expired_on(first) > day:
             first -= DAY
-        while self.gone_on(first) <= day:
+        while self.expired_on(first) <= day:
             first += DAY
         return first
 

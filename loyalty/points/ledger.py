@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connection
 from django.utils.translation import gettext_noop
 
-from brands.user_mentions import Mentions, without
+from brands.user_mentions import Mentions, replace_mentions
 from core.db.statements import command, part, query, query_values
 from loyalty.errors import NotEnoughPoints, PointsAlreadyClaimed
 from loyalty.models.accounts import UserPoints
@@ -148,7 +148,7 @@ def settlement_note() -> str:
     return gettext_noop("Settled: points owed for returned orders")
 
 
-def posting(items: Sequence[tuple[Sequence[LedgerEntry], Decimal, str]]) -> dict[str, str]:
+def entry_parameters(items: Sequence[tuple[Sequence[LedgerEntry], Decimal, str]]) -> dict[str, str]:
     """Parameters of write_accruals.sql for each item: its entries, the points owed that they settle, and the level."""
     lines: list[dict[str, Any]] = [
         {
@@ -221,7 +221,7 @@ def credit_opening_balances(
     )
 
 
-def promote(*, account: int, level: str, at: datetime) -> None:
+def set_current_level(*, account: int, level: str, at: datetime) -> None:
     """Move the account to `level`. Call in the transaction that credited it."""
     UserPoints.objects.filter(pk=account).update(current_level=level, updated_at=at)
 
@@ -301,7 +301,7 @@ def erase_user(*, account: int, mentions: Mentions, pseudonym: str) -> int:
     notes = [
         {"number": number, "note": reworded}
         for number, note in entries.exclude(note="").values_list("pk", "note")
-        if (reworded := without(note, mentions.in_their_own_rows, pseudonym)) != note
+        if (reworded := replace_mentions(note, mentions.in_their_own_rows, pseudonym)) != note
     ]
     if notes:
         with connection.cursor() as cursor:

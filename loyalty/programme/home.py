@@ -48,7 +48,7 @@ class MemberCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class OutstandingCost:
     """The cost of all outstanding points of the brands with this currency that have a cost per point."""
 
     amount: Decimal
@@ -79,7 +79,7 @@ class Home:
     """`days` and `enrolled` begin at the first requested day; `months` are the last twelve. `outstanding` is now."""
 
     outstanding: Decimal = ZERO
-    worth: tuple[Worth, ...] = ()
+    worth: tuple[OutstandingCost, ...] = ()
     days: dict[date, Movements] = field(default_factory=dict)
     months: dict[date, Movements] = field(default_factory=dict)
     enrolled: dict[date, int] = field(default_factory=dict)
@@ -160,12 +160,15 @@ def _home(brands: Sequence[Brand], points: Sequence[DayPoints], members: Sequenc
     )
 
 
-def _worth(brands: Sequence[Brand], balances: dict[int, Decimal], costs: dict[int, Decimal]) -> list[Worth]:
+def _worth(brands: Sequence[Brand], balances: dict[int, Decimal], costs: dict[int, Decimal]) -> list[OutstandingCost]:
     amounts: dict[str, Decimal] = {}
     for brand in brands:
         if (cost := costs.get(brand.pk)) is not None:
             amounts[brand.currency] = amounts.get(brand.currency, ZERO) + balances.get(brand.pk, ZERO) * cost
-    return [Worth(half_up(amount, decimals_of(currency)), currency) for currency, amount in sorted(amounts.items())]
+    return [
+        OutstandingCost(half_up(amount, decimals_of(currency)), currency)
+        for currency, amount in sorted(amounts.items())
+    ]
 
 
 def _cohorts(members: Sequence[MemberCount], last: date) -> list[Cohort]:

@@ -78,7 +78,7 @@ class Card:
             return text % {"points": json_number(self.missing), "level": level_in(self.next_level, language)}
 
 
-def gone_level(name: str) -> Level | None:
+def deleted_level(name: str) -> Level | None:
     """A member's level that the brand has deleted, or None for a member without one."""
     return Level(name, Decimal(0), "", Decimal(0)) if name else None
 
@@ -162,7 +162,7 @@ def card_of(wallet_pass: WalletPass) -> Card:
         barcode=numbers.barcode(account),
         points=card.points,
         pending=card.pending,
-        level=level if level and card.current_level in {"", level.name} else gone_level(card.current_level),
+        level=level if level and card.current_level in {"", level.name} else deleted_level(card.current_level),
         next_level=following,
         missing=following.threshold - card.counted if following else Decimal(0),
         level_until=card.level_until,

@@ -60,7 +60,10 @@ class Issuer:
 def usable(*, brand_id: int, platform: str, at: datetime) -> Issuer:
     """The issuer with its keys. Raises WalletUnavailable if there is none, it expired, or its keys are lost."""
     try:
-        row = adopted(brand_id, platform) or WalletIssuer.objects.filter(brand_id=brand_id, platform=platform).first()
+        row = (
+            issuer_from_file(brand_id, platform)
+            or WalletIssuer.objects.filter(brand_id=brand_id, platform=platform).first()
+        )
         keys = _keys(row) if row else None
     except (ImproperlyConfigured, Invalid) as error:
         raise WalletUnavailable(str(error), reason="unreadable") from error
@@ -160,7 +163,7 @@ def note_design(*, issuer: Issuer) -> None:
 # --- Keys in files ---------------------------------------------------------------------------------------------------
 
 
-def adopted(brand_id: int, platform: str) -> WalletIssuer | None:
+def issuer_from_file(brand_id: int, platform: str) -> WalletIssuer | None:
     """The row of a brand with keys in a file. The keys stay in memory. Raises Invalid for a bad file."""
     file = key_files.file_of(brand_id, platform)
     if file is None or not file.is_file():
@@ -211,7 +214,7 @@ def days_left(row: WalletIssuer, at: datetime) -> int | None:
     return (row.expires_at - at) // timedelta(days=1) if row.expires_at else None
 
 
-def first_to_end(row: WalletIssuer) -> str:
+def first_expiring_subject(row: WalletIssuer) -> str:
     """The subject of the certificate that expires first."""
     result = x509.load_pem_x509_certificates(row.certificates.encode())
     one = min(result, key=lambda each: each.not_valid_after_utc)

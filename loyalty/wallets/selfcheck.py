@@ -102,7 +102,7 @@ def ending(row: WalletIssuer, at: datetime) -> Iterator[tuple[Severity, str]]:
         return
     mark = min(limit for limit in issuers.WARN_DAYS if days <= limit)
     severity = Severity.CRITICAL if days <= URGENT_DAYS else Severity.WARNING
-    yield severity, f"{issuers.first_to_end(row)} ends in {days} days, within {mark}: upload a new one"
+    yield severity, f"{issuers.first_expiring_subject(row)} ends in {days} days, within {mark}: upload a new one"
 
 
 def failing(row: WalletIssuer) -> Iterator[tuple[Severity, str]]:

@@ -124,7 +124,7 @@ class CountedChangeList(ChangeList):
         super().get_results(request)
         self.show_count(self.paginator.row_count)
 
-    def asks_only(self, *names: str) -> bool:
+    def is_filtered_only_by(self, *names: str) -> bool:
         """Whether the list is filtered by these parameters only, each with one value."""
         requested = {name: values for name, values in self.filter_params.items() if any(values) and name != ORDER_VAR}
         return (

@@ -144,29 +144,29 @@ class Key:
                 return None
             fitting = zip(self.parts, values, strict=False)
             read = tuple(part.field.to_python(value) for part, value in fitting)
-            return None if any(is_no_key(value) for value in read) else Cursor(bool(back), read)
+            return None if any(is_impossible_key(value) for value in read) else Cursor(bool(back), read)
         except (ValueError, TypeError, OverflowError, ValidationError, binascii.Error):
             return None
 
 
-def is_no_key(value: Any) -> bool:
+def is_impossible_key(value: Any) -> bool:
     """Whether the value cannot come from a row that was shown: ours are complete, and their moments in UTC."""
     elsewhere = isinstance(value, datetime) and value.utcoffset() != timedelta(0)
     return value is None or elsewhere or "\0" in str(value)
 
 
-def walks_an_index(rows: QuerySet[Any]) -> bool:
+def uses_index_only_scan(rows: QuerySet[Any]) -> bool:
     """Whether PostgreSQL would use an index-only scan: then even a long walk is no more expensive than other plans."""
     table = rows.model._meta.db_table
     return any(
-        node["Node Type"] == "Index Only Scan" and node["Relation Name"] == table for node in nodes(plan_of(rows))
+        node["Node Type"] == "Index Only Scan" and node["Relation Name"] == table for node in plan_nodes(plan_of(rows))
     )
 
 
-def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def plan_nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield plan
     for part in plan.get("Plans", ()):
-        yield from nodes(part)
+        yield from plan_nodes(part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ class KeysetChangeList(CountedChangeList):
         if self.count.number > changelist.EXACT_UP_TO or not self.count.exact:
             keyset_partitions = [beyond.filter(part).order_by(*key.ordering(back=back)) for part in self.parts]
             walked = key.merged([walk.values_list(*columns)[:most] for walk in keyset_partitions], back=back)[:most]
-            if self.count.number > MAX_SORTED_ROWS or self.count.at_least or walks_an_index(walked):
+            if self.count.number > MAX_SORTED_ROWS or self.count.at_least or uses_index_only_scan(walked):
                 result = walked
         return [row[0] for row in result]
 

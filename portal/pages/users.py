@@ -46,7 +46,7 @@ class KindFilter(DropdownFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:
         """For a brand's staff, only their own colleagues count as staff; staff of other brands appear as customers."""
         within = brand_scope(request.user, VIEW, "brands.user")
-        staff = User.objects.filter(is_staff=True) if within.everywhere else working_for(within)
+        staff = User.objects.filter(is_staff=True) if within.everywhere else staff_of(within)
         if not self.value():
             return queryset
         if self.value() == "staff":
@@ -168,7 +168,7 @@ class UserAdmin(InvitingAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         within = self.brand_scope(request, VIEW)
-        return as_known(seen(admin.ModelAdmin.get_queryset(self, request), within), within)
+        return with_local_names(visible_users(admin.ModelAdmin.get_queryset(self, request), within), within)
 
     @display(description=_("name"))
     def name_here(self, user: Any) -> str:
@@ -193,7 +193,7 @@ class UserAdmin(InvitingAdmin):
         return queryset.filter(Q(pk__in=ours.values("pk")) | Q(pk__in=named.values("pk"))), many
 
     def choices(self, request: HttpRequest, within: BrandScope) -> QuerySet[Any]:
-        return seen(self.get_queryset(request), within)
+        return visible_users(self.get_queryset(request), within)
 
     def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:
         """A user belongs to no brand: any role that allows the verb suffices, for all users who are visible."""
@@ -244,17 +244,17 @@ def brands_of(user: User) -> list[int | None]:
     return list(user.staff_roles.values_list("brand_id", flat=True)) or [user.registered_brand_id]
 
 
-def seen(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]:
+def visible_users(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]:
     """Customers of the brands in scope, registered or enrolled there, and their staff."""
     if within.everywhere:
         return rows
     registered = User.objects.order_by().filter(registered_brand__in=within.brand_ids)
     enrolled = User.objects.order_by().filter(points_rows__brand__in=within.brand_ids)
     # A union, because PostgreSQL would scan all users for an OR.
-    return rows.filter(pk__in=registered.values("pk").union(enrolled.values("pk"), working_for(within).values("pk")))
+    return rows.filter(pk__in=registered.values("pk").union(enrolled.values("pk"), staff_of(within).values("pk")))
 
 
-def as_known(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]:
+def with_local_names(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]:
     """Annotate users with their names, as a brand in scope corrected them if it did, and with a date of joining.
 
     Their own people joined when they registered. Others joined when they enrolled here: when they registered elsewhere
@@ -275,7 +275,7 @@ def as_known(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]:
     )
 
 
-def working_for(within: BrandScope) -> QuerySet[User]:
+def staff_of(within: BrandScope) -> QuerySet[User]:
     return User.objects.order_by().filter(staff_roles__brand__in=within.brand_ids)
 
 

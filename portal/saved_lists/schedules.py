@@ -95,7 +95,7 @@ def _start(schedule: ReportSchedule, at: datetime) -> None:
     language = staff.language_of(schedule.owner, brand_id=schedule.brand_id)
     guard = row_guard.within([schedule.brand_id], user_id=schedule.owner_id)
     try:
-        with languages.spoken(language), transaction.atomic(), guard:
+        with languages.override(language), transaction.atomic(), guard:
             schedule.job, schedule.is_running = start_job(schedule), True
     except DomainError as error:
         _fail(schedule, error.message, at)

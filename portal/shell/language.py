@@ -37,7 +37,7 @@ def choices() -> list[Choice]:
 def apply(request: HttpRequest) -> None:
     """Switch to the language that the user chose on any device; core.languages began with the browser's."""
     if (chosen := getattr(request.user, "portal_language", "")) and is_own_session(request):
-        languages.speak(chosen)
+        languages.activate(chosen)
 
 
 def is_own_session(request: HttpRequest) -> bool:
@@ -48,7 +48,7 @@ def is_own_session(request: HttpRequest) -> bool:
 @require_POST
 def choose(request: HttpRequest) -> HttpResponse:
     """Set the submitted language, with or without a login; an unknown one changes nothing."""
-    address = steps.safe(request, request.POST.get("next", ""))
+    address = steps.safe_address(request, request.POST.get("next", ""))
     response = redirect(address if address.startswith(languages.PORTAL) else "admin:index")
     language = request.POST.get("language", "")
     if language not in dict(settings.LANGUAGES):

@@ -43,7 +43,7 @@ class LoginForm(AuthenticationForm):
 
 def form_page(request: HttpRequest) -> str:
     """The page of the submitted form: many are posted to an address that cannot be reloaded."""
-    sent_from = urlsplit(steps.safe(request, request.headers.get("Referer", "")))
+    sent_from = urlsplit(steps.safe_address(request, request.headers.get("Referer", "")))
     within = sent_from.path.startswith(reverse("admin:index"))
     return sent_from._replace(scheme="", netloc="", fragment="").geturl() if within else request.get_full_path()
 

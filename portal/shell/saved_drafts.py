@@ -18,16 +18,16 @@ LIFE_SECONDS = 600  # the next page reads it
 LEADS_ON = frozenset({302, 303})
 
 
-def marked(request: HttpRequest, response: Any) -> Any:
+def add_cookie(request: HttpRequest, response: Any) -> Any:
     """The response, with a cookie about the drafts that it saved."""
     ids = request.POST.get(FIELD, "") if request.method == "POST" and response.status_code in LEADS_ON else ""
-    if IDS.fullmatch(ids) and isinstance(request.user, User) and not says_an_error(request):
+    if IDS.fullmatch(ids) and isinstance(request.user, User) and not has_error_message(request):
         response.set_cookie(
             COOKIE, ids, max_age=LIFE_SECONDS, path="/admin/", samesite="Lax", secure=request.is_secure()
         )
     return response
 
 
-def says_an_error(request: HttpRequest) -> bool:
+def has_error_message(request: HttpRequest) -> bool:
     queued = getattr(messages.get_messages(request), "_queued_messages", ())
     return any(each.level >= messages.ERROR for each in queued)

@@ -27,7 +27,7 @@ from portal.staff_login.forms import PasswordForm
 from portal.staff_login.pages import View, private, render_page, tried
 
 
-def own(view: View) -> View:
+def password_login_only(view: View) -> View:
     """Close a page to sessions that a brand's identity provider started: it does not vouch for other brands."""
 
     @wraps(view)
@@ -45,7 +45,7 @@ def own(view: View) -> View:
     return guarded
 
 
-def proved(view: View) -> View:
+def recent_password_required(view: View) -> View:
     """Require that the user entered their password within the last minutes; otherwise ask for it."""
 
     @wraps(view)
@@ -59,7 +59,7 @@ def proved(view: View) -> View:
 
 
 @private
-@own
+@password_login_only
 def own_account(request: HttpRequest) -> HttpResponse:
     user, now = staff_user(request), timezone.now()
     return render_page(
@@ -75,14 +75,16 @@ def own_account(request: HttpRequest) -> HttpResponse:
 
 
 @private
-@own
+@password_login_only
 @sensitive_post_parameters("password")
 def confirm_password(request: HttpRequest) -> HttpResponse:
     form = PasswordForm(request.POST or None)
     wrong = _("The password is wrong.")
     if form.is_valid() and tried(form, lambda: is_password(staff_user(request), form.cleaned_data["password"]), wrong):
         steps.prove(request, at=timezone.now())
-        return HttpResponseRedirect(steps.safe(request, request.GET.get("next", "")) or reverse("admin:own_account"))
+        return HttpResponseRedirect(
+            steps.safe_address(request, request.GET.get("next", "")) or reverse("admin:own_account")
+        )
     return render_page(request, "confirm", title=_("Confirm your identity"), form=form)
 
 
@@ -92,8 +94,8 @@ def is_password(user: User, password: str) -> bool:
 
 
 @private
-@own
-@proved
+@password_login_only
+@recent_password_required
 @sensitive_post_parameters("code", "credential")
 def add_factor(request: HttpRequest) -> HttpResponse:
     user = staff_user(request)
@@ -101,37 +103,37 @@ def add_factor(request: HttpRequest) -> HttpResponse:
     page = setup.FactorSetup(request, user)
     if not page.is_done():
         return render_page(request, "add_factor", title=_("Add a second factor"), **page.context())
-    return codes_page(request, user) if is_first else back(request, _("The second factor was added."))
+    return codes_page(request, user) if is_first else redirect_with_message(request, _("The second factor was added."))
 
 
 @require_POST
 @private
-@own
-@proved
+@password_login_only
+@recent_password_required
 def remove_factor(request: HttpRequest) -> HttpResponse:
     user = staff_user(request)
-    factor = Factor.objects.filter(user=user, pk=number(request.POST.get("factor", ""))).first()
+    factor = Factor.objects.filter(user=user, pk=posted_id(request.POST.get("factor", ""))).first()
     if factor is None:
-        return back(request, _("This second factor no longer exists."), messages.ERROR)
+        return redirect_with_message(request, _("This second factor no longer exists."), messages.ERROR)
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two concurrent removals leave one
         is_last = not Factor.objects.filter(user=user).exclude(pk=factor.pk).exists()
         if is_last and policy.requires_second_factor(user):
             message = _("You must have a second factor. Add another one before you remove this one.")
-            return back(request, message, messages.ERROR)
+            return redirect_with_message(request, message, messages.ERROR)
         factors.remove(factor=factor)
         setup.notify(request, user, gettext_noop("Second factor removed: %(factor)s"), factor=factor)
-    return back(request, _("The second factor was removed."))
+    return redirect_with_message(request, _("The second factor was removed."))
 
 
 @require_POST
 @private
-@own
-@proved
+@password_login_only
+@recent_password_required
 def new_codes(request: HttpRequest) -> HttpResponse:
     user = staff_user(request)
     if not factors.has_any(user):
-        return back(request, _("Recovery codes need a second factor. Add one first."), messages.ERROR)
+        return redirect_with_message(request, _("Recovery codes need a second factor. Add one first."), messages.ERROR)
     setup.notify(request, user, gettext_noop("New recovery codes made"))
     return codes_page(request, user)
 
@@ -146,23 +148,23 @@ def codes_page(request: HttpRequest, user: User) -> HttpResponse:
 
 @require_POST
 @private
-@own
+@password_login_only
 def end_session(request: HttpRequest) -> HttpResponse:
     user = staff_user(request)
     if request.POST.get("session") == "others":
         count = sessions.end_other_sessions(user=user, current_key=request.session.session_key)
-        return back(request, _("Other sessions ended: %(count)d") % {"count": count})
-    if sessions.end(user=user, session_id=number(request.POST.get("session", ""))):
-        return back(request, _("The session was ended."))
-    return back(request, _("This session no longer exists."), messages.ERROR)
+        return redirect_with_message(request, _("Other sessions ended: %(count)d") % {"count": count})
+    if sessions.end(user=user, session_id=posted_id(request.POST.get("session", ""))):
+        return redirect_with_message(request, _("The session was ended."))
+    return redirect_with_message(request, _("This session no longer exists."), messages.ERROR)
 
 
-def number(text: str) -> int:
+def posted_id(text: str) -> int:
     """A submitted id; 0, which no row has, for anything else."""
     return int(text) if is_id(text) else 0
 
 
-def back(request: HttpRequest, text: str, level: int = messages.SUCCESS) -> HttpResponse:
+def redirect_with_message(request: HttpRequest, text: str, level: int = messages.SUCCESS) -> HttpResponse:
     messages.add_message(request, level, text)
     return redirect("admin:own_account")
 

@@ -61,7 +61,7 @@ def log_in(request: HttpRequest, provider: SignInSettings, user: User, identity:
         if not factors.has_any(user):
             message = _("A second factor is required. Log in with your password once and set one up.")
             raise Forbidden(message)
-        steps.wait(request, user, brand_id=brand_id, next_address=navigation.first_page(user))
+        steps.save_first_step(request, user, brand_id=brand_id, next_address=navigation.first_page(user))
         return redirect("admin:second_factor")
     sessions.begin(request, user=user, brand_id=brand_id, at=timezone.now())
     return login.succeeded(request, redirect(navigation.first_page(user)), user, brand_id=brand_id)

@@ -49,7 +49,7 @@ def log_in(request: HttpRequest, extra_context: dict[str, Any]) -> HttpResponse:
         "title": _("Log in"),
         "app_path": request.get_full_path(),
         "username": request.user.get_username(),
-        "next": steps.safe(request, request.GET.get("next", "")) or reverse("admin:index"),
+        "next": steps.safe_address(request, request.GET.get("next", "")) or reverse("admin:index"),
         **extra_context,
     }
     form, template = admin.site.login_form, admin.site.login_template or "admin/login.html"

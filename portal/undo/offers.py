@@ -70,7 +70,7 @@ def offer(
     return f"{TAG}{made.pk}"
 
 
-def done(
+def report_with_undo(
     request: HttpRequest,
     text: Any,
     kind: str,
@@ -84,13 +84,13 @@ def done(
     messages.success(request, text, extra_tags=tags)
 
 
-def done_to_rows(
+def report_rows_with_undo(
     request: HttpRequest, what: Any, kind: str, rows: Sequence[Any], describe: Callable[[list[Any]], Arguments]
 ) -> None:
     """Report how many rows were changed, with an undo if they are one brand's. `describe`: arguments from their ids."""
     text, brands = f"{what}: {format_number(len(rows))}", {row.brand_id for row in rows}
     if len(brands) == 1:
-        done(request, text, kind, brand_id=brands.pop(), arguments=describe([row.pk for row in rows]))
+        report_with_undo(request, text, kind, brand_id=brands.pop(), arguments=describe([row.pk for row in rows]))
     else:
         messages.info(request, text)
 
@@ -107,14 +107,14 @@ def take(request: HttpRequest, key: UUID) -> None:
             .first()
         )
         if taken is None or taken.kind not in settings.UNDO_KINDS:
-            raise over()
+            raise ended_error()
         kind = kind_of(taken.kind)
         if taken.brand_id not in brand_scope(request.user, kind.verbs, kind.label):
             raise Invalid(_("Nothing was undone: your role no longer allows it, or another brand is selected."))
         try:
             kind.act(request, taken)
         except (Http404, ObjectDoesNotExist, PermissionDenied):
-            raise over() from None
+            raise ended_error() from None
         taken.delete()
 
 
@@ -130,6 +130,6 @@ def changed_since_error() -> Invalid:
     return Invalid(_("Nothing was undone: somebody has changed it in the meantime."))
 
 
-def over() -> Invalid:
+def ended_error() -> Invalid:
     text = _("This can no longer be undone here: it was undone already, or more than %(minutes)d minutes have passed.")
     return Invalid(text % {"minutes": MINUTES})

@@ -206,7 +206,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         return job_context(job) if job and job.is_unfinished else None
 
     def change_codes(self, request: HttpRequest, pk: int, kind: CodeChange.Kind) -> HttpResponse:
-        return bulk_actions.of_batch(self, request, self.get_object(request, str(pk)), kind)
+        return bulk_actions.change_range(self, request, self.get_object(request, str(pk)), kind)
 
     def finish(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Generate the missing codes."""
@@ -243,7 +243,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         return pending_approvals
 
     def max_total(self, obj: BatchRange, values: Mapping[str, Any]) -> int | None:
-        return batches.worth(batch=obj, values=values)
+        return batches.max_total_points(batch=obj, values=values)
 
 
 def is_expired(batch: BatchRange) -> bool:

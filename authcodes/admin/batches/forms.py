@@ -107,7 +107,7 @@ class NewBatchForm(PrintableForm):
         brand = cleaned.get("brand")
         if brand:
             requested = self.batch_settings()
-            result = batches.objections(brand=brand, batch_settings=requested, at=timezone.now())
+            result = batches.settings_errors(brand=brand, batch_settings=requested, at=timezone.now())
             for field, message in {**result, **self.not_allowed_by_role(brand, requested)}.items():
                 # An error about an option is no help before an option is chosen.
                 if field not in self.errors and (field != "signed" or field in cleaned):
@@ -145,7 +145,7 @@ class NewBatchForm(PrintableForm):
         except QuotaReached as error:
             self.add_domain_error(error)
         try:
-            prefixes.ask(
+            prefixes.check_available(
                 brand=brand,
                 prefix=batch_settings.prefix,
                 numbering=batch_settings.numbering,
@@ -188,7 +188,7 @@ class BatchForm(PrintableForm):
         limit: int | None = self.cleaned_data["scan_limit"]
         if limit is None or "scan_limit" not in self.changed_data:
             return limit
-        most = batches.most_scans(batch=self.instance)
+        most = batches.max_scan_count(batch=self.instance)
         if limit < most:
             message = _(
                 "A code of this batch has already been scanned %(most)d times. Enter "

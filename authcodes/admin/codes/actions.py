@@ -39,10 +39,10 @@ class CodeActionsAdmin(ExportingAdmin):
 
     @action(description=gettext_lazy("Assign single codes"), url_path="assign", icon="sell", permissions=["act"])
     def assign(self, request: HttpRequest) -> HttpResponse:
-        return bulk_actions.of_typed(self, request)
+        return bulk_actions.assign_typed_codes(self, request)
 
     def switch(self, request: HttpRequest, pk: int, kind: CodeChange.Kind) -> HttpResponse:
-        return bulk_actions.of_code(self, request, self.get_object(request, str(pk)), kind)
+        return bulk_actions.switch_code(self, request, self.get_object(request, str(pk)), kind)
 
     @admin.action(description=gettext_lazy("Deactivate (codes scan as not valid)"), permissions=["act"])
     def deactivate(self, request: HttpRequest, queryset: QuerySet[AuthCode]) -> HttpResponse | None:
@@ -64,7 +64,7 @@ class CodeActionsAdmin(ExportingAdmin):
         if not self.brand_scope(request, ACT).of(queryset, "brand").exists():
             self.message_user(request, _("None of these codes would change."), messages.WARNING)
         codes = self.chosen(request, queryset)
-        return bulk_actions.of_chosen(self, request, codes, kind, note)
+        return bulk_actions.switch_chosen_codes(self, request, codes, kind, note)
 
     def save_model(self, request: HttpRequest, obj: AuthCode, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
         if not self.may(request, CHANGE, obj):

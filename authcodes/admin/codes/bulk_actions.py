@@ -103,7 +103,7 @@ def render(page: TenantAdmin, request: HttpRequest, kind: CodeChange.Kind, **mor
     return page.render_page(request, "admin/authcodes/code_change/page.html", context)
 
 
-def of_batch(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: CodeChange.Kind) -> HttpResponse:
+def change_range(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: CodeChange.Kind) -> HttpResponse:
     """Change a code range of a batch."""
     if not may_act(request, batch.brand_id):
         raise PermissionDenied
@@ -184,7 +184,7 @@ def _execute(page: TenantAdmin, request: HttpRequest, codes: CodeRange, requeste
         return redirect("admin:jobs_job_change", job.pk)
     batch, by, action = codes.batch, staff_user(request), uuid4()
     with transaction.atomic():
-        bulk_changes.take_turn(batch.brand_id, waits=False)
+        bulk_changes.lock_code_changes(batch.brand_id, waits=False)
         is_undoable = can_be_undone(requested, codes.codes)
         now = timezone.now()
         changed = bulk_changes.change(codes=codes, requested=requested, by=by, at=now, action_id=action, waits=False)
@@ -192,7 +192,7 @@ def _execute(page: TenantAdmin, request: HttpRequest, codes: CodeRange, requeste
     if is_undoable and changed == codes.size:
         what = {"batch": batch.pk, "first": codes.first, "last": codes.last}
         what |= {"kind": requested.kind.value, "action": str(action)}
-        offers.done(request, text, "code-range", brand_id=batch.brand_id, arguments=what)
+        offers.report_with_undo(request, text, "code-range", brand_id=batch.brand_id, arguments=what)
     else:
         page.message_user(request, text)
     return redirect("admin:authcodes_batchrange_change", codes.batch.pk)
@@ -209,7 +209,7 @@ def count_text(done: Any, count: int) -> str:
     return f"{done}: {grouped(count)}"
 
 
-def of_typed(page: TenantAdmin, request: HttpRequest) -> HttpResponse:
+def assign_typed_codes(page: TenantAdmin, request: HttpRequest) -> HttpResponse:
     """Assign single codes: typed in, checked line by line, then all or none."""
     if not roles.brand_scope(request.user, ACT, LABEL):
         raise PermissionDenied
@@ -257,7 +257,7 @@ def _typed_done(
     named, by, action = _named(lines, assignment.product), staff_user(request), uuid4()
     requested = CodeChangeRequest(Kind.ASSIGNED, assignment=assignment)
     with transaction.atomic():
-        bulk_changes.take_turn(assignment.product.brand_id, waits=False)
+        bulk_changes.lock_code_changes(assignment.product.brand_id, waits=False)
         codes, is_undoable, now = list(named), can_be_undone(requested, named), timezone.now()
         changed = bulk_changes.change_codes(
             codes=codes, requested=requested, by=by, at=now, action_id=action, waits=False
@@ -268,7 +268,7 @@ def _typed_done(
     return redirect("admin:authcodes_authcode_changelist")
 
 
-def of_code(page: TenantAdmin, request: HttpRequest, code: AuthCode, kind: CodeChange.Kind) -> HttpResponse:
+def switch_code(page: TenantAdmin, request: HttpRequest, code: AuthCode, kind: CodeChange.Kind) -> HttpResponse:
     """Deactivate or reactivate one code, with a reason."""
     if not may_act(request, code.brand_id):
         raise PermissionDenied
@@ -279,7 +279,7 @@ def of_code(page: TenantAdmin, request: HttpRequest, code: AuthCode, kind: CodeC
     return _confirmed([code], kind).respond(page, request, code, switch)
 
 
-def of_chosen(
+def switch_chosen_codes(
     page: TenantAdmin,
     request: HttpRequest,
     codes: list[AuthCode],
@@ -312,7 +312,7 @@ def _report_change(
     done = TEXTS[kind].done
     if action and changed == len(codes):
         what = {"kind": kind.value, "action": str(action)}
-        offers.done_to_rows(request, done, "codes", codes, lambda keys: {"codes": keys, **what})
+        offers.report_rows_with_undo(request, done, "codes", codes, lambda keys: {"codes": keys, **what})
     else:
         page.message_user(request, count_text(done, changed))
 

@@ -144,7 +144,7 @@ class AuthCodeAdmin(CodeActionsAdmin):
 
     def known_count(self, request: HttpRequest, changes: CountedChangeList) -> Count | None:
         """Sum the code counts of batches: exact, while planner estimates of young tables are not."""
-        if not changes.asks_only(*COUNTED_BY):
+        if not changes.is_filtered_only_by(*COUNTED_BY):
             return None
         parameters = {field: changes.filter_params.get(name, [""])[-1] for name, field in COUNTED_BY.items()}
         requested = {field: value for field, value in parameters.items() if value}

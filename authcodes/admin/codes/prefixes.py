@@ -40,7 +40,9 @@ class CodePrefixForm(TenantForm):
                 self.add_error("prefix", _("Your brand has already reserved this prefix."))
                 return cleaned
             try:
-                prefixes.ask(brand=brand, prefix=cleaned["prefix"], audit_context=audit_context(self.request))
+                prefixes.check_available(
+                    brand=brand, prefix=cleaned["prefix"], audit_context=audit_context(self.request)
+                )
             except DomainError as error:
                 self.add_error("prefix", error.message)
         return cleaned

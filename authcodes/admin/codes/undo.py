@@ -32,7 +32,7 @@ OPPOSITES = {
 
 def reversed_change(offer: UndoOffer) -> CodeChangeRequest:
     """Lock the brand's codes and return the change that undoes this one. Raises DomainError if a code changed since."""
-    bulk_changes.take_turn(offer.brand_id, waits=False)
+    bulk_changes.lock_code_changes(offer.brand_id, waits=False)
     if history.is_changed_since(UUID(offer.arguments["action"])):
         raise offers.changed_since_error()
     kind = OPPOSITES[Kind(offer.arguments["kind"])]

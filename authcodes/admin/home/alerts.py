@@ -15,7 +15,7 @@ from authcodes.admin.home.list_links import EVENTS, QUOTAS, REPORTS, SCANS, Link
 from authcodes.dashboard import needs
 from authcodes.dashboard.needs import Need
 from authcodes.fraud import code_runs
-from authcodes.fraud.code_runs import Run
+from authcodes.fraud.code_runs import CodeRun
 from brands.identity import roles
 from brands.identity.roles import ACT, VIEW
 from brands.models.tenants import Brand
@@ -154,13 +154,13 @@ class Alerts:
             "%(brand)s: %(codes)d neighbouring codes of %(batch)s were scanned in a row (%(first)s to %(last)s). "
             "Someone may be guessing codes, or a shop has opened a carton."
         )
-        for run in code_runs.of(list(brands)):
+        for run in code_runs.newest_runs(list(brands)):
             brand = brands[run.brand_id]
             values = {"brand": brand, "codes": run.codes, "batch": run.batch}
             result = text % {**values, "first": run.first_code, "last": run.last_code}
             yield Alert(result, self.scans_of(run, brand), _("See these scans"), is_urgent=True)
 
-    def scans_of(self, run: Run, brand: Brand) -> str | None:
+    def scans_of(self, run: CodeRun, brand: Brand) -> str | None:
         days = {"scanned_at_from": run.first_at, "scanned_at_to": run.last_at}
         on = {name: str(brand.day_at(at)) for name, at in days.items()}
         return self.links.address(SCANS, {"batch__id__exact": run.batch_id, **on})

@@ -138,7 +138,7 @@ class RecallAdmin(AddCodesWizard):
             "poster_address": reverse("admin:authcodes_printrun_poster", args=[recall.pk]),
             "languages": [(each.value, each.label) for each in Language],
             "progress": progress,
-            "notified": drawn(recall, progress),
+            "notified": progress_html(recall, progress),
             "notifications_address": f"{reverse('admin:loyalty_notificationdelivery_changelist')}?{log}",
             "notify_address": self.address("notify", recall) if may_add else "",
             "remind_address": self.address("remind", recall)
@@ -173,7 +173,7 @@ class RecallAdmin(AddCodesWizard):
 
     def notified(self, obj: Recall) -> SafeString:
         """How many customers were notified; updated live on the recall's page."""
-        return drawn(obj, notifications.progress_of(obj))
+        return progress_html(obj, notifications.progress_of(obj))
 
     # --- Notifications
 
@@ -323,7 +323,7 @@ def is_notifying(progress: Progress) -> bool:
     return is_counting or figures.delivered + figures.failed < figures.notified
 
 
-def drawn(recall: Recall, progress: Progress) -> SafeString:
+def progress_html(recall: Recall, progress: Progress) -> SafeString:
     live_address = reverse("admin:authcodes_recall_live") if is_notifying(progress) else ""
     context = {"recall": recall, "figures": progress.figures, "live_address": live_address}
     return render_to_string("admin/authcodes/recall/progress.html", context)

@@ -55,7 +55,7 @@ class Part:
     def bottom(self) -> Decimal:
         return self.top + self.height
 
-    def meets(self, other: "Part") -> bool:
+    def overlaps(self, other: "Part") -> bool:
         across = self.left < other.right - SLACK and other.left < self.right - SLACK
         return across and self.top < other.bottom - SLACK and other.top < self.bottom - SLACK
 
@@ -87,7 +87,7 @@ def problems(parts: Parts, *, width: Decimal, height: Decimal) -> Iterator[Probl
     for name, part in parts.items():
         yield from _alone(name, part, width, height)
     for one, other in combinations(parts, 2):
-        if parts[one].meets(parts[other]):
+        if parts[one].overlaps(parts[other]):
             yield Problem(other, "left", overlap(one))
 
 

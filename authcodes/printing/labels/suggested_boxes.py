@@ -57,7 +57,7 @@ def free_place(parts: Parts, name: str, *, width: Decimal, height: Decimal) -> P
         for left in lefts:
             box = Part(left, top, wide, high)
             inside = left >= 0 and top >= 0 and box.right <= width and box.bottom <= height
-            if inside and not any(box.meets(part) for part in parts.values()):
+            if inside and not any(box.overlaps(part) for part in parts.values()):
                 return box
     return Part(GAP, GAP, wide, high)
 

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import islice
 from typing import IO, Any, BinaryIO, Literal, cast
 
-from authcodes.printing.process_pool import spread
+from authcodes.printing.process_pool import map_in_processes
 from authcodes.printing.qr import images, verification
 from authcodes.printing.qr.encoder import Level
 from authcodes.printing.qr.zip_stream import Writer
@@ -89,7 +89,7 @@ def write(
     make = partial(_make, kind=kind, size_mm=size_mm)
     verified, last = 0, None
     with Writer(cast("BinaryIO", hashed)) as archive, _Manifest() as manifest:
-        for chunk in spread(make, _numbered(images), processes=processes):
+        for chunk in map_in_processes(make, _numbered(images), processes=processes):
             for last in chunk:
                 archive.add(last.name, last.data)
                 manifest.add(last)

@@ -83,7 +83,7 @@ class CampaignActs(TenantAdmin):
         else:
             arguments = {"campaign": campaign.pk, "act": name, "starts_at": starts_at and starts_at.isoformat()}
             text = f"{campaign}: {DONE[name]}"
-            offers.done(request, text, "campaign", brand_id=campaign.brand_id, arguments=arguments)
+            offers.report_with_undo(request, text, "campaign", brand_id=campaign.brand_id, arguments=arguments)
         return redirect(page_address(campaign_id))
 
     def replay_month(self, request: HttpRequest, pk: int) -> HttpResponse:

@@ -97,7 +97,7 @@ class RuleStates(TenantAdmin):
         text = _("%(rule)s: done.") % {"rule": rule}
         if name in UNDONE_BY:
             what = {"rule": rule.pk, "act": name}
-            offers.done(request, text, "earning-rule", brand_id=rule.brand_id, arguments=what)
+            offers.report_with_undo(request, text, "earning-rule", brand_id=rule.brand_id, arguments=what)
         else:
             self.message_user(request, text, messages.SUCCESS)
 

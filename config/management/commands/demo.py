@@ -59,7 +59,7 @@ class Command(BaseCommand):
 def refresh(*, three_months: bool = False) -> tuple[Credentials, list[Brand], list[Brand]]:
     """Create or repair the demo. Returns its credentials, its brands, and those that got a history now."""
     now, lived = timezone.now(), []
-    three_months = three_months and import_string(f"{THREE_MONTHS}.may_live")()
+    three_months = three_months and import_string(f"{THREE_MONTHS}.has_only_demo_brands")()
     # One transaction, with the file written at its end, so that the file never describes an incomplete demo.
     with transaction.atomic():
         brands = data.ensure(at=now)
@@ -71,7 +71,7 @@ def refresh(*, three_months: bool = False) -> tuple[Credentials, list[Brand], li
             hostnames.set_primary_hostname(hostnames.hostname_at(plan, credentials.base_url), plan=plan, brand=brand)
             data.top_up(plan=plan, brand=brand, at=now)
             if three_months and not Scan.objects.filter(brand=brand).exists():
-                import_string(f"{THREE_MONTHS}.live")(brand, domain=plan.domain, until=now)
+                import_string(f"{THREE_MONTHS}.create_history")(brand, domain=plan.domain, until=now)
                 lived.append(brand)
         if repr(credentials) != before:
             credentials.save()

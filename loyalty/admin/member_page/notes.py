@@ -77,7 +77,7 @@ class Notes(TenantAdmin):
             self.message_user(request, _("Only the author of a note can delete it."), messages.ERROR)
             return
         was = {"account": note.account_id, "text": note.text, "created_at": note.created_at.isoformat()}
-        offers.done(
+        offers.report_with_undo(
             request,
             _("The note is deleted."),
             "member-note",

@@ -137,7 +137,7 @@ class RewardsOfMember(TenantAdmin):
             return
         if not again:
             self.note(request, [redemption], gettext_noop("Used at the till"))
-        offers.done(
+        offers.report_with_undo(
             request,
             _("Used. Hand over: %(reward)s") % {"reward": redemption.name},
             "redemption",

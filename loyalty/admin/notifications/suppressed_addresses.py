@@ -49,4 +49,4 @@ class SuppressedAddressAdmin(TenantAdmin):
         chosen: list[Any] = self.chosen(request, queryset)
         self.report(request, chosen, gettext_noop("Suppression removed"))
         for address in chosen:
-            suppression.let_try_again(address=address)
+            suppression.remove(address=address)

@@ -56,7 +56,7 @@ class ForgotPassword(TokenlessView):
         data = ForgotPasswordInput.parse(request.data)
         brand = brand_of(request, named=named_brand(request, stated=data.get("brand_id")))
         rate_limits.hit("login", "forgotten", brand.pk, data["email"], network)
-        passwords.forgot(email=data["email"], brand=brand, at=timezone.now())
+        passwords.send_reset_link(email=data["email"], brand=brand, at=timezone.now())
         return Response(DoneOutput.serialize(None), status=202)
 
 

@@ -35,7 +35,7 @@ from loyalty.models.webhooks import WebhookType
 from loyalty.notifications import preferences
 from loyalty.notifications.preferences import ImportedPreferences
 from loyalty.points import accounts, adjustments, birthdays, ledger
-from loyalty.points.accounts import Newcomer
+from loyalty.points.accounts import NewMember
 from loyalty.points.ledger import OpeningCredit
 
 ZERO = Decimal(0)
@@ -147,7 +147,7 @@ def _write_portion(
     new = [row for row in rows if not _is_member(row, before)]
     with row_guard.disabled("an address is one person's, whichever brand they came to first"):
         users.add_people(addresses=[row.address for row in new], at=at)
-        newcomers = [Newcomer(row.address, row.external_id, row.first_name, row.last_name) for row in new]
+        newcomers = [NewMember(row.address, row.external_id, row.first_name, row.last_name) for row in new]
         enrolled = accounts.enrol_many(brand_id=brand.pk, newcomers=newcomers, at=at) if new else []
     if len(enrolled) != len(new):
         raise Invalid(str(CHANGED))
@@ -201,7 +201,7 @@ def _check_limit(brand: Brand, points: Sequence[Decimal], audit_context: AuditCo
     by = audit_context.user
     if not points or (by is not None and by.is_superuser):
         return
-    adjustments.take_turn(brand_id=brand.pk, by=by)
+    adjustments.lock_additions(brand_id=brand.pk, by=by)
     left = most_points(brand=brand, by=by, at=audit_context.at)
     if left is not None and sum(points) > left:
         raise Invalid(too_many_points(brand=brand, left=left), details={"field": "opening_balance"})

@@ -20,7 +20,7 @@ def save_user(confirmation: EmailConfirmation, at: datetime) -> User:
 
     An imported user keeps their id, instead of the reserved one, and their accounts at all brands.
     """
-    known = users.brought_along(confirmation.email).values_list("pk", flat=True).first()
+    known = users.imported_user(confirmation.email).values_list("pk", flat=True).first()
     return _claim(known, confirmation, at) if known else _create(confirmation, at)
 
 
@@ -38,7 +38,7 @@ def _claim(user_id: int, confirmation: EmailConfirmation, at: datetime) -> User:
     """Raises AddressTakenError if the user got a password, or registered elsewhere, in the meantime."""
     names = {name for name in ("first_name", "last_name") if getattr(confirmation, name)}
     locked = accounts.lock_named(user_id=user_id, brand_id=confirmation.brand_id)
-    user = users.brought_along(confirmation.email).select_for_update(of=("self",), no_key=True).first()
+    user = users.imported_user(confirmation.email).select_for_update(of=("self",), no_key=True).first()
     if user is None:
         raise AddressTakenError
     values = _values(confirmation, at)

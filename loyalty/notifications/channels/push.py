@@ -49,7 +49,7 @@ def send(message: OutboundMessage) -> str:
     """
     check_may_send(message)
     account = service_account(message.settings.fcm_service_account)
-    answer = ask(
+    answer = post(
         f"{settings.FCM_URL}/v1/projects/{account.project_id}/messages:send",
         json.dumps({"message": message_of(message)}).encode(),
         {"Authorization": f"Bearer {access_token(account)}", "Content-Type": "application/json"},
@@ -99,7 +99,7 @@ def access_token(account: ServiceAccount) -> str:
         raise busy(error.answer, str(error)) from error
 
 
-def ask(url: str, content: bytes, headers: dict[str, str]) -> Answer:
+def post(url: str, content: bytes, headers: dict[str, str]) -> Answer:
     try:
         return client.send("POST", url, headers=headers, content=content)
     except RequestFailedError as error:

@@ -32,7 +32,7 @@ def raise_level(
     name = levels.level_after(levels=ladder, name=level, lifetime=counted)
     if name == level:
         return level, False
-    ledger.promote(account=account, level=name, at=at)
+    ledger.set_current_level(account=account, level=name, at=at)
     if rule:
         note_raised(brand=brand, raised=[(account, level, name, counted)], at=at)
     return name, levels.newly_reached(levels=ladder, name=name, before=counted - gained, after=counted)

@@ -160,7 +160,7 @@ def test_control_without_the_lock_several_overlapping_batches_are_created(monkey
         barrier.wait()
 
     monkeypatch.setattr(batches, "check_overlap", check_then_wait)
-    monkeypatch.setattr(prefixes, "take_turn", lambda _brand: None)
+    monkeypatch.setattr(prefixes, "lock_prefixes", lambda _brand: None)
 
     results = run_concurrently(lambda number: create(brand, range_name=f"Range {number}"), range(12))
 

@@ -31,7 +31,7 @@ def scan_codes(codes, *, users=(None,), every=MINUTE, ago=timedelta(hours=20)):
 
 
 def runs_of(*brands):
-    return [(run.first_code, run.last_code, run.codes) for run in code_runs.of([brand.pk for brand in brands])]
+    return [(run.first_code, run.last_code, run.codes) for run in code_runs.newest_runs([brand.pk for brand in brands])]
 
 
 def test_run_of_guessed_codes_gives_an_alert_with_a_link_to_its_scans(client, brand, customer, codes):
@@ -99,8 +99,8 @@ def test_detection_needs_one_statement_and_reads_only_the_newest_scans(brand, cu
     with CaptureQueriesContext(connection) as queries:
         assert runs_of(brand, factories.brand())
     assert len([query for query in queries.captured_queries if "first_scans" in query["sql"]]) == 1
-    assert code_runs.of([]) == []
-    assert code_runs.of(range(code_runs.MAX_BRANDS + 1)) == []
+    assert code_runs.newest_runs([]) == []
+    assert code_runs.newest_runs(range(code_runs.MAX_BRANDS + 1)) == []
 
     monkeypatch.setattr(code_runs, "NEWEST", code_runs.MIN_CODES - 1)
     assert runs_of(brand) == []

@@ -88,7 +88,7 @@ def test_import_stays_committed_when_its_undo_job_is_cancelled(brand, product, c
     run_commit(upload)
     queue.cancel(job=commit.undo(upload=upload, by=upload.uploaded_by, at=timezone.now()))
 
-    uploads.revive(upload)
+    uploads.reset_stuck(upload)
 
     assert upload.status == "committed"
     assert run_undo(upload).status == "done"
@@ -145,7 +145,7 @@ def test_import_can_be_committed_again_after_its_commit_job_is_cancelled(brand, 
     job = commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
     queue.cancel(job=job)
 
-    uploads.revive(upload)
+    uploads.reset_stuck(upload)
 
     assert upload.status == "checked"
     assert commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)

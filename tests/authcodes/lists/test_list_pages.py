@@ -303,7 +303,7 @@ def test_list_rows_are_read_from_an_index(
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
         plan = plan_of(page)
 
-    assert index in {node.get("Index Name") for node in keyset_changelist.nodes(plan)}
+    assert index in {node.get("Index Name") for node in keyset_changelist.plan_nodes(plan)}
 
 
 @pytest.mark.parametrize("label", [CODES, SCANS])

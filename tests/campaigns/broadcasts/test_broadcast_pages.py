@@ -236,7 +236,7 @@ def test_cancellation_is_displayed_in_the_language_of_each_reader(sender, manage
     broadcast.refresh_from_db()
     assert (row.status, row.last_error) == ("suppressed", "Cancelled.")
     for language in ("en", "de"):
-        with languages.spoken(language):
+        with languages.override(language):
             broadcast_figures = figures.latest(broadcast)
         assert (broadcast_figures.stopped, broadcast_figures.unreachable) == (1, 0)
     pages = [

@@ -107,7 +107,7 @@ def test_member_who_joins_after_the_start_gets_nothing(sender, box, work):
 def test_opted_out_bounced_and_blocked_members_get_nothing(sender, box, work):
     reader, opted_out, bounced, blocked, inactive = (factories.customer(sender) for _ in range(5))
     preferences.opt_out(opted_out.pk, sender.pk, channel="email", topics=["offers"], at=timezone.now())
-    suppression.stop(
+    suppression.suppress(
         brand_id=sender.pk, channel="email", address=bounced.email, masked="b", reason="550", at=timezone.now()
     )
     blocking.set_status(accounts=[factories.account(blocked, sender)], status="blocked", at=timezone.now())
@@ -231,7 +231,7 @@ def test_recall_and_password_mails_do_not_wait_for_a_broadcast(sender, customer,
     send(factories.broadcast(sender))
     recall = NotificationRequest("NOTIFY_RECALL", "recall:1", {"message": "Stop", "recall_id": "R-1"})
     batching.notify_many(brand_id=sender.pk, user_ids=[customer.pk], notification=recall, at=timezone.now())
-    passwords.forgot(email=customer.email, brand=sender, at=timezone.now())
+    passwords.send_reset_link(email=customer.email, brand=sender, at=timezone.now())
     lanes = set(Event.objects.pending().values_list("lane", flat=True))
     assert worker.drain(lane="notices")
     assert worker.drain(lane="email") == 2
@@ -299,8 +299,8 @@ def test_the_audience_is_counted_by_channel(sender, with_sms, with_push):
     preferences.opt_out(members[1].pk, sender.pk, channel="sms", topics=["offers"], at=at)
     preferences.opt_out(members[2].pk, sender.pk, channel="email", topics=["points"], at=at)
     Device.objects.filter(token="t4").update(died_at=at)
-    suppression.stop(brand_id=sender.pk, channel="sms", address="+4930123453", masked="s", reason="no", at=at)
-    suppression.stop(brand_id=sender.pk, channel="email", address=members[5].email, masked="s", reason="no", at=at)
+    suppression.suppress(brand_id=sender.pk, channel="sms", address="+4930123453", masked="s", reason="no", at=at)
+    suppression.suppress(brand_id=sender.pk, channel="email", address=members[5].email, masked="s", reason="no", at=at)
     UserPoints.objects.filter(user=members[4]).update(status="blocked")
 
     counted_members = audience.count(brand=sender, segment=None, channels=["email", "sms", "push"])

@@ -138,7 +138,7 @@ def test_only_one_of_two_concurrent_replays_starts(monkeypatch, is_guarded):
             both_checked.wait(timeout=30)
             return start_job(**arguments)
 
-        monkeypatch.setattr(jobs, "take_turn", lambda _brand_id: None)
+        monkeypatch.setattr(jobs, "lock_start", lambda _brand_id: None)
         monkeypatch.setattr(queue, "start", start_after_both_checked)
 
     def start(_number):

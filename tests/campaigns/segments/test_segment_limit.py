@@ -76,7 +76,7 @@ def test_control_without_the_lock_two_segments_exceed_the_limit(monkeypatch):
         both_checked.wait(10)
 
     both_checked = Barrier(2)
-    monkeypatch.setattr(segment_references, "take_turn", lambda _brand_id: None)
+    monkeypatch.setattr(segment_references, "lock_references", lambda _brand_id: None)
     monkeypatch.setattr(limit, "check", check_then_wait)
 
     statuses = add_two(brand, at_the_same_time=lambda work, items: run_concurrently(work, items, threads=2))

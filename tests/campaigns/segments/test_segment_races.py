@@ -69,7 +69,7 @@ def test_concurrent_workers_evaluate_a_segment_once(brand):
 @pytest.fixture
 def unguarded(monkeypatch):
     """Changes of segment references are not serialised."""
-    monkeypatch.setattr(segment_references, "take_turn", lambda _brand_id: None)
+    monkeypatch.setattr(segment_references, "lock_references", lambda _brand_id: None)
 
 
 @pytest.mark.usefixtures("unguarded")

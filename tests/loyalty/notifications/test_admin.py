@@ -195,4 +195,4 @@ def test_suppressed_address_is_found_and_released(client, brand, customer, own, 
 
     assert not SuppressedAddress.objects.exists()
     assert AuditLogEntry.objects.filter(kind="loyalty.suppressedaddress").exists()
-    assert suppression.among(brand_id=brand.pk, addresses=[("email", customer.email)]) == set()
+    assert suppression.suppressed_among(brand_id=brand.pk, addresses=[("email", customer.email)]) == set()

@@ -57,7 +57,7 @@ class TestRaces:
     def test_control_without_turns_additions_exceed_the_daily_limit(
         self, brand: Brand, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(adjustments, "take_turn", lambda **_arguments: None)
+        monkeypatch.setattr(adjustments, "lock_additions", lambda **_arguments: None)
 
         assert self.count_concurrent_additions(brand) > 5
 

@@ -18,7 +18,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.expiry import ExpiryRun
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import consistency, expiry, ledger
-from loyalty.points.expiry_rules import Rule
+from loyalty.points.expiry_rules import ExpiryRule
 from tests.support import factories
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -69,7 +69,7 @@ RULES = [("days", 1), ("days", 7), ("months", 1), ("month_end", 0), ("month_end"
 class Lots:
     """A slow model of expiry: points earned first are spent first, and returned points keep their age."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: ExpiryRule) -> None:
         self.rule, self.earned, self.balance, self.expired = rule, [], Decimal(0), Decimal(0)
         self.last_night = date.min
 
@@ -98,7 +98,7 @@ class Lots:
         if day == self.last_night:
             return
         self.last_night = day
-        expired = sum((points for earned_on, points in self.lots if self.rule.gone_on(earned_on) <= day), Decimal(0))
+        expired = sum((points for earned_on, points in self.lots if self.rule.expired_on(earned_on) <= day), Decimal(0))
         self.balance -= expired
         self.expired += expired
 
@@ -108,7 +108,7 @@ class Lots:
 @example(steps=RETURNED_AFTER_THE_RUN, terms=("days", 7))
 def test_ledger_expires_the_same_points_as_a_simulation_by_lots(new_brand, steps, terms):
     brand, customer = new_brand(*terms, expiry_warning_days=0)
-    lots, day, redeemed = Lots(Rule(*terms)), 0, []
+    lots, day, redeemed = Lots(ExpiryRule(*terms)), 0, []
     for action, days, amount in steps:
         day += days
         points, today = Decimal(amount), (NOON + day * DAY).date()
@@ -136,7 +136,7 @@ def test_ledger_expires_the_same_points_as_a_simulation_by_lots(new_brand, steps
         user_points = account(customer)
         assert (user_points.points, user_points.points_expired) == (lots.balance, lots.expired)
         expiring = expiry.expiring_soon(brand=brand, account=user_points, at=NOON + day * DAY)
-        upcoming = [(max(lots.rule.gone_on(earned_on), today), points) for earned_on, points in lots.lots]
+        upcoming = [(max(lots.rule.expired_on(earned_on), today), points) for earned_on, points in lots.lots]
         first = min((on for on, _points in upcoming if on <= today + DAY), default=None)
         assert (expiring.on if expiring else None) == first
         assert (expiring.points if expiring else 0) == sum(points for on, points in upcoming if on == first)
@@ -194,7 +194,7 @@ def test_run_continues_after_the_last_account_of_an_interrupted_run(new_brand, s
     for member in customers:
         earn(member, brand, 10, day=0)
     at = NOON + 5 * DAY
-    run = expiry.run_of_day(brand, Rule("days", 1), ExpiryRun.Kind.EXPIRE, at.date())
+    run = expiry.run_of_day(brand, ExpiryRule("days", 1), ExpiryRun.Kind.EXPIRE, at.date())
     expiry.take_chunk(run, at=at)  # then the worker dies
 
     assert UserPoints.objects.filter(points=0).count() == 2

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from authcodes.printing.process_pool import spread
+from authcodes.printing.process_pool import map_in_processes
 from authcodes.printing.qr import archive, verification
 from authcodes.printing.qr import images as qr
 from authcodes.printing.qr.archive import Image, safe_name
@@ -288,13 +288,13 @@ def double(number):
 
 @pytest.mark.parametrize("processes", [1, 2, 3])
 def test_results_of_several_processes_are_in_order(processes):
-    assert list(spread(double, range(100), processes=processes)) == list(range(0, 200, 2))
-    assert list(spread(double, [], processes=processes)) == []
+    assert list(map_in_processes(double, range(100), processes=processes)) == list(range(0, 200, 2))
+    assert list(map_in_processes(double, [], processes=processes)) == []
 
 
 def test_error_in_a_process_is_raised():
     with pytest.raises(verification.Unreadable) as rejected:
-        list(spread(double, [1, 2, -3, 4], processes=2))
+        list(map_in_processes(double, [1, 2, -3, 4], processes=2))
 
     assert rejected.value.details == {"number": -3}
 
@@ -307,7 +307,7 @@ def test_only_a_few_tasks_are_taken_in_advance():
             tasks_taken.append(number)
             yield number
 
-    results = spread(double, tasks(), processes=2)
+    results = map_in_processes(double, tasks(), processes=2)
     next(results)
 
     assert len(tasks_taken) == 5
@@ -318,7 +318,7 @@ def test_processes_end_when_their_parent_is_killed():
     read_end, write_end = os.pipe()
     parent = os.fork()
     if parent == 0:
-        results = spread(process_id, iter(range(1000)), processes=2)
+        results = map_in_processes(process_id, iter(range(1000)), processes=2)
         os.write(write_end, f"{next(results)} {next(results)}\n".encode())
         signal.pause()
     workers = [int(pid) for pid in os.read(read_end, 100).split()]

@@ -20,7 +20,7 @@ from loyalty.members import confirmations
 from loyalty.models.accounts import UserPoints
 from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.points import accounts
-from loyalty.points.accounts import Newcomer
+from loyalty.points.accounts import NewMember
 from tests.support import factories
 from tests.support.api import Api, error, random_address
 from tests.support.concurrency import run_concurrently
@@ -96,7 +96,7 @@ def imported_elsewhere(settings):
     other_brand = factories.brand(requires_confirmed_email=True)
     users.add_people(addresses=[ADA["email"]], at=timezone.now())
     accounts.enrol_many(
-        brand_id=other_brand.pk, newcomers=[Newcomer(ADA["email"], "", "Augusta", "King")], at=timezone.now()
+        brand_id=other_brand.pk, newcomers=[NewMember(ADA["email"], "", "Augusta", "King")], at=timezone.now()
     )
     return User.objects.get(email=ADA["email"])
 

@@ -69,7 +69,7 @@ def test_released_address_gets_mail_again(brand, customer, own, box, notify, wor
     work()
     box.rejections.clear()
 
-    suppression.let_try_again(address=SuppressedAddress.objects.get())
+    suppression.remove(address=SuppressedAddress.objects.get())
     notify(customer)
     work()
 

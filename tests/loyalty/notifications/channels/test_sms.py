@@ -115,7 +115,7 @@ def test_slow_service_of_one_brand_does_not_delay_other_brands(
     change_preferences(customer, brand, phone=SMS_NUMBER)
     row = NotificationDelivery(brand=brand, channel="sms")
     breaker = delivery.breaker_of(row)
-    breaker.took(5)
+    breaker.record_duration(5)
     notify(customer)
 
     with ExitStack() as slots:

@@ -87,7 +87,7 @@ def row_for(route: str, row: Any, rows: dict[str, Any]) -> Any:
     """The row that a route is about; some routes of print runs are about rows of other models."""
     for fragment, label in (("printrun/batch/", "authcodes.batchrange"), ("printrun/poster/", "authcodes.recall")):
         if fragment in route:
-            return rows[label]
+            return rows.get(label)
     return row
 
 

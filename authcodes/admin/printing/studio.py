@@ -145,10 +145,11 @@ class StudioAdmin(TenantAdmin):
         )
 
     def brands_to_print(self, request: HttpRequest) -> QuerySet[Brand]:
-        within = self.brand_scope(request, ACT)
-        if not within:
+        """Raises PermissionDenied if there is none: a superuser may print for every brand before the first exists."""
+        brands = self.brand_scope(request, ACT).of(Brand.objects.all(), "pk")
+        if not brands:
             raise PermissionDenied
-        return within.of(Brand.objects.all(), "pk")
+        return brands
 
     # --- Form, preview and start ---
 

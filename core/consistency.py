@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from django.db import connection, transaction
+from django.db import connection
 
+from core.db.snapshots import one_snapshot
 from core.db.statements import query
 
 
@@ -32,8 +33,7 @@ def check(path: str, **parts: str) -> str:
 
 def differences(checks: Mapping[str, str]) -> Iterator[Difference]:
     """Every contradiction, read from one snapshot so that concurrent work causes none."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    with one_snapshot(), connection.cursor() as cursor:
         for check, statement in checks.items():
             cursor.execute(statement)
             for row in cursor.fetchall():

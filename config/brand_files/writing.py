@@ -5,11 +5,11 @@ from decimal import Decimal
 from typing import Any
 
 import yaml
-from django.db import transaction
 
 from brands.models.tenants import Brand
 from config.brand_files.reading import FORMAT, PREFIX
 from config.brand_files.sections import SECTIONS, ListSection, Section, rows_by_key
+from core.db.snapshots import one_snapshot
 
 HEADER = """\
 # The configuration of the brand {slug}, brand file format {format}.
@@ -43,8 +43,12 @@ for kind, representer in REPRESENTERS:
 
 
 def write(brand: Brand) -> str:
-    """The brand's configuration as YAML, read in one transaction. Raises BrandFileError if two rows share a name."""
-    with transaction.atomic():
+    """The brand's configuration at one moment, as YAML. Must not be called in a transaction.
+
+    Raises BrandFileError if two rows share a name.
+    """
+    with one_snapshot():
+        brand = Brand.objects.get(pk=brand.pk)
         data: dict[str, Any] = {"format": FORMAT}
         for section in SECTIONS:
             value = _exported(section, brand)

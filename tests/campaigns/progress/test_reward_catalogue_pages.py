@@ -114,6 +114,7 @@ def test_import_reports_invalid_rewards(brand, mug, row, expected_text):
     assert expected_text in text(answer)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_brand_file_includes_the_catalogue(brand, milestone):
     other = factories.brand()
     file = reading.read(writing.write(brand).encode())

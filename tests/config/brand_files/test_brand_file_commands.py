@@ -130,6 +130,7 @@ def test_sandbox_cannot_have_the_slug_of_another_brand(brand, write_file):
     assert not brand.is_sandbox
 
 
+@pytest.mark.django_db(transaction=True)
 def test_sandbox_is_created_from_the_export_of_a_live_brand(write_file):
     live = factories.brand()
     factories.level(live, "Gold", 100)

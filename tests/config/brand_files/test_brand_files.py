@@ -6,13 +6,15 @@ from decimal import Decimal
 from threading import Barrier
 
 import pytest
+import yaml
 from django.core.management import CommandError, call_command
+from django.db import transaction
 
 from brands.models.audit import AuditLogEntry
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
 from campaigns.models.earning_rules import EarningRule
-from config.brand_files import applying, reading
+from config.brand_files import applying, reading, writing
 from loyalty.models.levels import BrandLevel
 from loyalty.models.notifications import NotificationSettings, NotificationTemplate
 from loyalty.models.orders import CurrencyRate
@@ -21,7 +23,7 @@ from loyalty.models.webhooks import WebhookEndpoint
 from tests.config.brand_files.conftest import REASON, SMALL, apply, rows
 from tests.support import concurrency, factories
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)  # an export begins its own transaction
 
 
 @pytest.fixture
@@ -264,7 +266,6 @@ def apply_concurrently(brand, number):
     return concurrency.run_concurrently(lambda content: apply(brand, content), [SMALL] * number, threads=number)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_concurrent_applications_create_each_row_once(brand):
     outcomes = apply_concurrently(brand, 8)
 
@@ -272,7 +273,6 @@ def test_concurrent_applications_create_each_row_once(brand):
     assert Campaign.objects.filter(brand=brand).count() == 1
 
 
-@pytest.mark.django_db(transaction=True)
 def test_control_without_the_lock_concurrent_applications_create_a_row_twice(brand, monkeypatch):
     both = Barrier(2)
 
@@ -285,3 +285,36 @@ def test_control_without_the_lock_concurrent_applications_create_a_row_twice(bra
     apply_concurrently(brand, 2)
 
     assert Campaign.objects.filter(brand=brand).count() == 2
+
+
+def rename_between_sections(monkeypatch, brand):
+    """Another user renames the level Gold after its section was exported, and before those that refer to it."""
+    exported = writing._exported
+
+    def export_section(section, *arguments):
+        result = exported(section, *arguments)
+        if section.path == "levels":
+            rename = BrandLevel.objects.filter(brand=brand, name="Gold").update
+            assert concurrency.run_concurrently(lambda name: rename(name=name), ["Platinum"]) == [1]
+        return result
+
+    monkeypatch.setattr(writing, "_exported", export_section)
+
+
+def levels_and_requirement(brand):
+    data = yaml.safe_load(export(brand))
+    return {level["name"] for level in data["levels"]}, data["rewards"][0]["minimum_level"]
+
+
+def test_change_during_an_export_is_not_in_the_file(full_brand, monkeypatch):
+    rename_between_sections(monkeypatch, full_brand)
+
+    assert levels_and_requirement(full_brand) == ({"Gold", "100"}, "Gold")
+    assert BrandLevel.objects.filter(brand=full_brand, name="Platinum").exists()
+
+
+def test_control_without_the_snapshot_the_file_mixes_two_states(full_brand, monkeypatch):
+    rename_between_sections(monkeypatch, full_brand)
+    monkeypatch.setattr(writing, "one_snapshot", transaction.atomic)
+
+    assert levels_and_requirement(full_brand) == ({"Gold", "100"}, "Platinum")

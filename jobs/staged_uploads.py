@@ -136,10 +136,13 @@ def discard(staged: StagedUpload) -> None:
 
 
 def purge(*, at: datetime) -> int:
-    """Delete expired uploads, except those that a job imports now. Returns how many."""
+    """Delete expired uploads, except those that a job checks or imports now. Returns how many.
+
+    Such a job always ends, and a check that succeeds renews the lifetime.
+    """
     with transaction.atomic():
         rows = StagedUpload.objects.select_for_update(skip_locked=True).filter(expires_at__lte=at)
-        expired = list(rows.exclude(status=Status.IMPORTING)[:100])
+        expired = list(rows.exclude(status__in=(Status.CHECKING, Status.IMPORTING))[:100])
         for staged in expired:
             discard(staged)
     return len(expired)

@@ -109,7 +109,7 @@ def run_check(run: runner.Run) -> None:
     pk = run.parameters["upload_id"]
     upload = StagedUpload.objects.filter(pk=pk, status=Status.CHECKING).select_related("brand", "user").first()
     if upload is None:
-        run.log(gettext_noop("The file was replaced by a later one, or has been checked already."))
+        run.log(_why_not_checked(pk))
         return
     try:
         result = _checked(upload, run)
@@ -121,8 +121,19 @@ def run_check(run: runner.Run) -> None:
         run.check_superseded()
         if locked:
             staged_uploads.set_checked(locked, preview=result.as_json(), at=timezone.now())
+    if locked is None:
+        run.log(_why_not_checked(pk))
+        return
     counts = ", ".join(f"{outcome.label}: {grouped(result.count(outcome))}" for outcome in Outcome)
     run.log(_("Checked. %(counts)s.") % {"counts": counts})
+
+
+def _why_not_checked(pk: int) -> str:
+    """Why an upload does not wait for its check any longer: it was rejected, such as by an erasure, or replaced."""
+    rejected = StagedUpload.objects.filter(pk=pk, status=Status.REJECTED).first()
+    if rejected is not None:
+        return rejected.problem
+    return gettext_noop("The file was replaced by a later one, or has been checked already.")
 
 
 def _checked(upload: StagedUpload, run: runner.Run) -> Preview:

@@ -1,16 +1,22 @@
-"""Concurrent confirmations: a violated constraint is reported as a message, and nothing is written partially."""
+"""Concurrent confirmations: a violated constraint is reported as a message, and nothing is written partially.
+
+And uploads that expire or are replaced while a job checks them.
+"""
 
 import pytest
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from authcodes.models.products import Product
 from brands.models.audit import AuditLogEntry
 from campaigns.models.campaigns import Campaign, Milestone
-from portal.import_export import imports
+from jobs import runner, staged_uploads
+from jobs.models import Job
+from portal.import_export import imports, large_files, tables
 from tests.support import factories
 from tests.support.concurrency import run_concurrently, run_during_transaction
 from tests.support.imports import confirm, preview, problem, ticket_of, upload
-from tests.support.portal import staff
+from tests.support.portal import browser, staff
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("media")]
 PRODUCT, CAMPAIGN = "authcodes.product", "campaigns.campaign"
@@ -100,3 +106,53 @@ def test_concurrent_uploads_of_one_user_each_get_a_response(brand):
 
     assert {response.status_code for response in responses} <= {302, 400}
     assert 302 in {response.status_code for response in responses}
+
+
+# --- A check by a job ------------------------------------------------------------------------------------------------
+
+
+def check_while(monkeypatch, brand, act):
+    """Upload a file that a job checks, and `act` on the upload before the job stores its preview."""
+    monkeypatch.setattr(tables, "MAX_ROWS", 2)
+    owner, checked = staff(brand), large_files._checked
+
+    def check(staged, run):
+        result = checked(staged, run)
+        act(staged)
+        return result
+
+    monkeypatch.setattr(large_files, "_checked", check)
+    response = upload(owner, PRODUCT, brand, "sku,title\nA,Title\nB,Title\nC,Title\n")
+    runner.run(Job.objects.get().pk)
+    return Job.objects.get(), owner, response["Location"]
+
+
+def test_upload_that_expires_during_its_check_is_not_purged(brand, monkeypatch):
+    purged = []
+
+    job, owner, address = check_while(
+        monkeypatch, brand, lambda staged: purged.append(staged_uploads.purge(at=staged.expires_at))
+    )
+
+    assert (purged, job.status) == ([0], "done")
+    assert confirm(owner, PRODUCT, ticket_of(browser(owner).get(address))).status_code == 302
+
+
+@transaction.atomic
+def replace_upload(staged):
+    staged_uploads.discard(staged)
+
+
+def expire_upload(staged):
+    """As an erasure of a member does."""
+    staged_uploads.expire(brand_id=staged.brand_id, at=timezone.now())
+
+
+@pytest.mark.parametrize(
+    ("act", "reason"),
+    [(replace_upload, "replaced by a later one"), (expire_upload, "The check did not finish. Upload the file again.")],
+)
+def test_check_of_an_upload_that_is_gone_logs_why_instead_of_a_result(brand, monkeypatch, act, reason):
+    job, _owner, _address = check_while(monkeypatch, brand, act)
+
+    assert (job.status, reason in job.log, "Checked." in job.log) == ("done", True, False)

@@ -9,9 +9,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Greatest
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core.db.statements import command, part, query, query_values
@@ -122,7 +124,12 @@ def leased(*, pass_id: int, brand_id: int) -> Iterator[WalletPass]:
             raise messages.RetryLater("another worker has leased this pass", after=timedelta(seconds=3))
         raise NotFound(_("The brand has no such pass."))
     with keeper.holding([(pass_id, brand_id)]):
-        yield WalletPass.objects.get(pk=pass_id)
+        try:
+            wallet_pass = WalletPass.objects.get(pk=pass_id)
+        except ImproperlyConfigured as error:  # the secret that encrypted its token is missing
+            mark_failed(wallet_pass=WalletPass(pk=pass_id), error=str(error), at=timezone.now())
+            raise
+        yield wallet_pass
 
 
 def _renew(leases: Sequence[tuple[int, int]]) -> None:

@@ -56,7 +56,10 @@ def test_lost_storage_secret_delays_the_push_until_it_is_back(apple_pass, accoun
     with pytest.raises(errors.WalletUnavailable) as raised:
         issuers.usable(brand_id=account.brand_id, platform="apple", at=timezone.now())
     assert raised.value.details == {"reason": "unreadable"}
+    failed = WalletPass.objects.defer("token").get()
+    assert "STORAGE_SECRETS" in failed.last_error
+    assert failed.failed_at is not None
     settings.STORAGE_SECRETS = secrets
-    WalletPass.objects.update(busy_until=timezone.now())  # the lease of the failed attempt is over
     deliver_wallets()
     assert apns.tokens == ["aaaaaaaaaaaa"]
+    assert WalletPass.objects.get().last_error == ""

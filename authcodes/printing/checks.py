@@ -10,7 +10,7 @@ from authcodes.models.codes import AuthCode, AuthCodeQuerySet, codes_recalled
 from authcodes.models.products import Product
 from authcodes.printing.labels import design, text_layout
 from authcodes.printing.labels.custom_layout import Arrangement
-from authcodes.printing.labels.presets import PRESETS, wrong
+from authcodes.printing.labels.presets import wrong
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import side, symbol
 from authcodes.printing.request import MAX_NOTE_LENGTH, PrintRequest, QrContent
@@ -134,11 +134,11 @@ def densest_of(selection: Selection, print_request: PrintRequest) -> AuthCode:
 
 def _sheet_warnings(print_request: PrintRequest) -> list[str]:
     """If the size and the number of labels do not fit together, the size wins."""
-    if print_request.sheet or print_request.fitting_preset == PRESETS[print_request.preset]:
+    if print_request.sheet or print_request.fitting_preset == print_request.chosen_preset:
         return []
     values = {
         "size": format_length(print_request.size_mm),
-        "chosen": PRESETS[print_request.preset].title,
+        "chosen": print_request.chosen_preset.title,
         "other": print_request.fitting_preset.title,
     }
     return [_("Codes of %(size)s mm do not fit “%(chosen)s”. “%(other)s” will be printed instead.") % values]

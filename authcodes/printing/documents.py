@@ -153,6 +153,8 @@ def settings_of(run: PrintRun) -> list[tuple[str, str]]:
     lines = [(_("QR code content"), str(content)), (_("Error correction"), print_request.level or _("From each batch"))]
     if not print_request.is_labels:
         return [*lines, (_("Image size"), f"{format_length(print_request.image_mm)} mm")]
+    if not print_request.sheet and print_request.preset not in PRESETS:  # of an earlier release
+        return [*lines, (_("Sheet"), print_request.preset)]
     design = print_request.design()
     sheet = design.sheet
     name = str(PRESETS[print_request.fitting_preset.name].title) if not print_request.sheet else _("Custom")

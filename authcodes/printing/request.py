@@ -6,13 +6,14 @@ from decimal import Decimal
 from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
+from django.utils.translation import gettext as _
 
 from authcodes.models.batches import BatchRange
 from authcodes.models.prints import PrintRun
 from authcodes.printing.labels import parts as label_parts
 from authcodes.printing.labels.design import Design
 from authcodes.printing.labels.parts import Part, PartName
-from authcodes.printing.labels.presets import DEFAULT_PRESET, PRESETS, Preset, Sheet
+from authcodes.printing.labels.presets import DEFAULT_PRESET, PRESETS, Preset, Sheet, wrong
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import Level
 
@@ -56,9 +57,17 @@ class PrintRequest:
         return self.size_mm or images.DEFAULT_SIZE_MM
 
     @property
+    def chosen_preset(self) -> Preset:
+        """Raises Invalid if the request was stored by an earlier release with a preset that no longer exists."""
+        if self.preset not in PRESETS:
+            message = _("The sheet “%(name)s” no longer exists. Choose another one.")
+            raise wrong("sheet", message % {"name": self.preset})
+        return PRESETS[self.preset]
+
+    @property
     def fitting_preset(self) -> Preset:
         """The preset; if its labels are too small for the size, the large enough preset with the most labels."""
-        chosen = PRESETS[self.preset]
+        chosen = self.chosen_preset
         if self.parts or self.size_mm is None or self.size_mm <= chosen.qr_mm:
             return chosen
         large_enough = [preset for preset in PRESETS.values() if preset.qr_mm >= self.size_mm]

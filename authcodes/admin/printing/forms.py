@@ -274,7 +274,7 @@ def correction(printer: Printer | None) -> dict[str, Any]:
 def initial_of(print_request: PrintRequest) -> dict[str, Any]:
     """Form values that repeat a print request, except for its printer."""
     size = checks.format_length(print_request.size_mm)
-    sheet = print_request.sheet or PRESETS[print_request.preset].sheet
+    sheet = print_request.sheet or print_request.chosen_preset.sheet
     return {
         **{name: getattr(print_request, name) for name in SHARED_FIELDS},
         "start": print_request.start,

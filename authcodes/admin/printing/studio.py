@@ -163,6 +163,8 @@ class StudioAdmin(TenantAdmin):
             result = initial_of(PrintRequest(preset=paper))
         else:
             print_request = replace(PrintRequest.from_json(last.settings), start=1, level="")
+            if print_request.preset not in PRESETS:  # of an earlier release
+                print_request = replace(print_request, preset=paper)
             printer = Printer.objects.filter(brand=brand, name=print_request.printer).first()
             result = {**initial_of(print_request), "printer": printer.pk if printer else None}
             named = LabelLayout.objects.filter(brand=brand, name=print_request.layout).first()

@@ -22,8 +22,9 @@ from jobs import runner
 from jobs.models import Job
 from portal.base.job_panel import is_on_offer
 from tests.authcodes.printing.print_helpers import GTIN
+from tests.authcodes.printing.studio import print_url
 from tests.support import factories
-from tests.support.portal import staff
+from tests.support.portal import browser, staff
 from tests.support.print_jobs import SCHEME, content, decode_image, decode_pages, finished, manifest, start
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -254,3 +255,26 @@ def test_longest_code_gives_a_valid_file_name(brand):
 
     assert len(run.first_code) == 50 <= MAX_CODE_LENGTH
     assert run.job.status == "done"
+
+
+def test_run_with_a_sheet_that_no_longer_exists_fails_with_a_message_and_is_listed(brand):
+    run = start(factories.batch(brand, quantity=2), by=staff(brand))
+    run.settings = {**run.settings, "preset": "a4-99"}
+    run.save(update_fields=["settings"])
+
+    runner.run(run.job_id)
+
+    job = Job.objects.get()
+    assert (job.status, "The sheet “a4-99” no longer exists. Choose another one." in job.log) == ("failed", True)
+    assert ("Sheet", "a4-99") in settings_of(run)
+
+
+def test_studio_begins_with_a_known_sheet_if_that_of_the_last_print_no_longer_exists(brand):
+    batch, owner = factories.batch(brand, quantity=2), staff(brand)
+    run = start(batch, by=owner)
+    run.settings = {**run.settings, "preset": "a4-99", "note": "Scan me"}
+    run.save(update_fields=["settings"])
+
+    form = browser(owner).get(print_url(batch)).context["form"]
+
+    assert (form["sheet"].value(), form["note"].value()) == ("letter-30", "Scan me")

@@ -145,7 +145,7 @@ def conflict_text() -> str:
 def delete_imported(*, upload: Import, by: User | None, at: datetime) -> int:
     """Delete the codes of an upload and leave their batch empty. The caller owns the transaction.
 
-    Raises ImportRejected if a code was scanned, looked up or changed, or if the batch is recalled.
+    Raises ImportRejected if a code was scanned, looked up or reported, or if the batch is recalled.
     """
     batch = BatchRange.objects.select_for_update(of=("self",)).select_related("brand").get(printed_import=upload)
     if batch.recall_id:
@@ -157,9 +157,10 @@ def delete_imported(*, upload: Import, by: User | None, at: datetime) -> int:
             deleted = DELETE_PRINTED_CODES.run(batch=batch.pk)
             cursor.execute(CHECK_CONSTRAINTS_NOW)
     except IntegrityError as error:
-        raise ImportRejected(_("Nothing was undone: some of the codes have been scanned or changed.")) from error
+        message = _("Nothing was undone: some of the codes have been scanned, looked up or reported as fakes.")
+        raise ImportRejected(message) from error
     if deleted != batch.quantity:
-        raise ImportRejected(_("Nothing was undone: some of the codes have been scanned or changed."))
+        raise ImportRejected(_("Nothing was undone: some of the codes have been scanned."))
     change_context = CodeChangeContext(Kind.IMPORT_UNDONE, at, by, product=batch.product)
     history.note_batch(change_context, batch=batch, upload=upload)
     printed_batches.empty(batch=batch, import_id=upload.pk)

@@ -83,6 +83,14 @@ def test_undo_after_a_scan_or_an_edit_fails_and_changes_nothing(brand, product, 
     assert (stored_values(codes), upload.status) == (before, "committed")
 
 
+def test_code_that_was_only_looked_up_is_still_unassigned(api, brand, product, codes):
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,,"))
+    run_commit(upload)
+    assert api.post("auth-codes/validate", {"code": "A0001"}).json()["valid"] is True
+
+    assert (run_undo(upload).status, upload.status) == ("done", "undone")
+
+
 def test_import_stays_committed_when_its_undo_job_is_cancelled(brand, product, codes):
     upload = checked_import(brand, product, csv_of(LIST, "A0001,,"))
     run_commit(upload)

@@ -61,8 +61,8 @@ def why_not(referral: Referral, programme: ReferralProgramme, at: datetime) -> R
     if same := duplicates.why_same(*sides):
         return same
     rewarded = Referral.objects.filter(referrer__in=referral.referrer.ledger_accounts, state=State.REWARDED)
-    zone = referral.brand.zone
-    month = local_time.midnight(at.astimezone(zone).date().replace(day=1), zone)
+    brand = referral.brand
+    month = local_time.midnight(brand.day_at(at).replace(day=1), brand.zone)
     if rewarded.filter(rewarded_at__gte=month).count() >= programme.monthly_limit:
         return Why.MONTH
     return Why.TOTAL if rewarded.count() >= programme.total_limit else Why.NONE

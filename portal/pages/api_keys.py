@@ -13,7 +13,6 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
-from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
@@ -29,6 +28,7 @@ from portal.base.confirmation import ConfirmedAction, ReasonForm
 from portal.base.forms import LinesField, TenantForm
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.lists.bidi import display_code
+from portal.lists.local_time import moment_text
 from portal.mixins.secret_page import RotateForm, SecretOnceAdmin, hours_field
 from portal.unfold import CheckboxesWidget, ChoicesFilter, action, display
 
@@ -150,7 +150,7 @@ class ApiKeyAdmin(SecretOnceAdmin):
     @action(description=gettext_lazy("Revoke"), url_path="revoke", icon="block", permissions=["end"])
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         key = self.get_object(request, object_id)
-        used = key.last_used_at and date_format(timezone.localtime(key.last_used_at), "SHORT_DATETIME_FORMAT")
+        used = key.last_used_at and moment_text(key.last_used_at, key.brand.zone)
         action = ConfirmedAction(
             title=_("Revoke this key?"),
             paragraphs=[

@@ -5,10 +5,9 @@ till.js replaces only the changed parts, so the camera keeps running.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
-from zoneinfo import ZoneInfo
 
 from django import forms
 from django.contrib import messages
@@ -22,8 +21,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands.identity.roles import USE, BrandScope
-from brands.models.tenants import Brand
-from brands.tenants.local_time import midnight
 from core.errors import DomainError
 from core.numbers import is_id
 from core.web import security_headers
@@ -123,7 +120,6 @@ class Till:
     def till_page(self, request: HttpRequest, scope: BrandScope, context: dict[str, Any]) -> HttpResponse:
         at = timezone.now()
         brand = brand_switcher.context(request)["portal_brand"]
-        zone = Brand.objects.only("time_zone").get(pk=brand.pk).zone if brand else ZoneInfo("UTC")
         own = self.own_uses(request, scope)
         page_context = {
             "brand": brand,
@@ -131,7 +127,7 @@ class Till:
             "here": reverse("admin:loyalty_redemption_till"),
             "camera": f"/page/assets/{assets.version()}/camera.js",
             "recent": recent(own, at),
-            "today": own.filter(used_at__gte=midnight(at.astimezone(zone).date(), zone)).count(),
+            "today": uses_today(own, at),
         }
         return screen(request, {**page_context, **context})
 
@@ -213,3 +209,9 @@ def recent(own: Any, at: datetime) -> list[RecentUse]:
     """The user's last hand-overs that can still be undone, newest first."""
     rows = own.filter(used_at__gt=undo_since(at)).select_related("brand")[:MAX_RECENT]
     return [RecentUse(row.pk, row.name, clock(row.used_at, row.brand.zone)) for row in rows]
+
+
+def uses_today(own: Any, at: datetime) -> int:
+    """How many rewards the user has handed over today, by the clock of each one's brand."""
+    rows = own.filter(used_at__gt=at - timedelta(days=2)).select_related("brand").only("used_at", "brand__time_zone")
+    return sum(row.brand.day_at(row.used_at) == row.brand.day_at(at) for row in rows)

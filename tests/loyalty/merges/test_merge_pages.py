@@ -3,12 +3,14 @@
 import json
 import re
 import uuid
+from datetime import UTC, datetime
 
 import pytest
 from django.utils import timezone
 
 from brands.audit_log import AuditContext
 from brands.models.people import User
+from brands.models.tenants import Brand
 from core import personal_data
 from loyalty.members import erasure
 from loyalty.models.accounts import UserPoints
@@ -255,3 +257,10 @@ def test_erasing_the_source_leaves_the_target(brand, target, source):
     assert factories.account(target, brand).points == 10
     assert shop.inconsistencies() == []
     assert re.fullmatch(r"", AccountMerge.objects.get().note)
+
+
+def test_comparison_shows_since_when_each_is_a_member_by_the_brands_clock(client, brand, target, source):
+    Brand.objects.filter(pk=brand.pk).update(time_zone="Asia/Kolkata")
+    UserPoints.objects.update(enrolled_at=datetime(2026, 3, 9, 20, tzinfo=UTC))
+
+    assert f"User id {source.pk}, member since 10 Mar 2026" in text(look_up(client, brand, target, source.pk))

@@ -70,6 +70,21 @@ def test_till_distinguishes_used_codes_from_valid_ones(brand, redemption):
     assert ("till-good" in used_page.content.decode(), "till-bad" in used_page.content.decode()) == (False, True)
 
 
+def test_till_counts_todays_uses_by_the_clock_of_each_brand(customer, time_machine):
+    """With two brands and none selected: just after midnight in India, which is still the day before in UTC."""
+    time_machine.move_to("2026-03-09T18:35:00Z", tick=False)
+    brands = [factories.brand(time_zone=zone) for zone in ("Asia/Kolkata", "UTC")]
+    user, yesterday_in_india = staff(*brands), timezone.now() - timedelta(minutes=10)
+    for brand in brands:
+        for used_at in (yesterday_in_india, timezone.now()):
+            member = factories.customer(brand)
+            factories.points(member, brand, 30)
+            redemption = factories.redemption(member, factories.reward(brand, cost=10))
+            Redemption.objects.filter(pk=redemption.pk).update(status="used", used_by=user, used_at=used_at)
+
+    assert browser(user).get(reverse(TILL)).context["today"] == 3
+
+
 def test_till_is_ready_for_the_next_code_after_a_use(brand, redemption):
     response = browser(staff(brand)).post(reverse(TILL), {"code": redemption.code}, follow=True)
 

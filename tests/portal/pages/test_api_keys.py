@@ -1,7 +1,7 @@
 """The portal's pages for API keys: display, rotation, revocation, scopes, networks and latest calls."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -99,6 +99,16 @@ def test_revoked_key_is_unusable(client: Client, brand: Brand) -> None:
     assert "Revoked" in history
     assert "Lost a laptop" in history
     assert client.post(url, {"reason": "again"}).status_code == 403
+
+
+def test_revocation_shows_the_last_use_by_the_brands_clock() -> None:
+    brand = factories.brand(time_zone="Asia/Kolkata")
+    key, _key_text = stored_key(brand)
+    ApiKey.objects.update(last_used_at=datetime(2026, 3, 9, 20, tzinfo=UTC))
+
+    page = text(browser(staff(brand)).get(address("brands.apikey", "revoke", key.pk)))
+
+    assert "10 Mar 2026, 01:30 IST" in page
 
 
 def test_revocation_requires_a_reason(client: Client, brand: Brand) -> None:

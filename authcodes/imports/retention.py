@@ -13,6 +13,7 @@ from authcodes.models.imports import Import, ImportChange, ImportRow
 from brands.models.people import User
 from core.db.timeouts import SET_LONG_TIMEOUT
 from jobs import files
+from jobs.models import Job
 
 
 def discard(*, upload: Import, by: User) -> None:
@@ -35,8 +36,14 @@ def purge_old(*, at: datetime) -> int:
     ended = Greatest("uploaded_at", "committed_at", "undone_at")
     old = Import.objects.alias(ended=ended).exclude(file="").filter(ended__lt=at - timedelta(days=settings.IMPORT_DAYS))
     with transaction.atomic():
-        upload = old.exclude(status__in=RUNNING).order_by("?").select_for_update(skip_locked=True).first()
+        at_work = Job.objects.unfinished().filter(kind__in=RUNNING.values())
+        running = list(at_work.values_list("parameters__import_id", flat=True))
+        idle = old.exclude(status__in=RUNNING, pk__in=running)
+        upload = idle.order_by("?").select_for_update(skip_locked=True).first()
         if upload is None:
+            return 0
+        revive(upload)
+        if upload.status in RUNNING:  # its job was started a moment ago
             return 0
         waiting = Import.objects.filter(pk=upload.pk, status=Import.Status.CHECKED)
         waiting.update(status=Import.Status.DISCARDED)

@@ -14,7 +14,15 @@ from authcodes.tasks import purge_files
 from core.db.advisory_locks import LOCK_PAIR, LockOfRow
 from jobs import queue, runner
 from jobs.models import Job
-from tests.authcodes.imports.conftest import LIST, RANGES, checked_import, csv_of, run_commit, stored_values
+from tests.authcodes.imports.conftest import (
+    LIST,
+    RANGES,
+    checked_import,
+    csv_of,
+    run_commit,
+    stored_values,
+    unchecked_import,
+)
 
 pytestmark = pytest.mark.usefixtures("media")
 
@@ -206,6 +214,22 @@ def test_purge_discards_waiting_imports_but_not_those_being_committed(brand, pro
     waiting.refresh_from_db()
     assert waiting.status == "discarded"
     assert list(ImportRow.objects.values_list("upload_id", flat=True)) == [running.pk]
+
+
+def test_import_whose_job_was_cancelled_is_purged_too(brand, product, codes):
+    """Nobody opened it since, so its state still says that it is being checked, or committed."""
+    checking = unchecked_import(brand, product, csv_of(LIST, "A0001,,"))
+    committing = checked_import(brand, product, csv_of(LIST, "A0002,,"))
+    jobs = [Job.objects.get(parameters__import_id=checking.pk)]
+    jobs.append(commit.commit(upload=committing, skip_bad=False, by=committing.uploaded_by))
+    for job in jobs:
+        queue.cancel(job=job)
+
+    assert [retention.purge_old(at=timezone.now() + timedelta(days=31)) for _ in range(3)] == [1, 1, 0]
+
+    assert ImportRow.objects.count() == 0
+    states = Import.objects.order_by("pk").values_list("status", "file")
+    assert list(states) == [("refused", ""), ("discarded", "")]
 
 
 def test_periodic_task_purges_old_imports(brand, product, codes):

@@ -50,14 +50,15 @@ def past_events(brand: Brand, kind: str, user_id: int) -> list[tuple[str, str]]:
 
 def _described(event: Event, brand: Brand) -> str:
     payload: Any = event.detail.get("payload", {})
-    text = (
-        payload.get("product", {}).get("title")
-        or payload.get("order", {}).get("orderId")
-        or ", ".join(map(str, payload.get("completedFields") or ()))
-        or payload.get("channel", "")
-    )
     if is_own_kind(event.detail_type):
         text = ", ".join(f"{name}: {value}" for name, value in list(payload.items())[:3])
+    else:
+        text = (
+            payload.get("product", {}).get("title")
+            or payload.get("order", {}).get("orderId")
+            or ", ".join(map(str, payload.get("completedFields") or ()))
+            or payload.get("channel", "")
+        )
     return f"{event.time.astimezone(brand.zone):%Y-%m-%d %H:%M} {text}".strip()
 
 
@@ -131,7 +132,7 @@ def _as_sent(type_: str, text: str) -> Any:
     if type_ == FieldType.SWITCH:
         return {"true": True, "false": False}.get(text, text)
     if type_ == FieldType.WHOLE or (type_ == FieldType.PRODUCT and len(text) < 19):
-        return int(text) if text.isascii() and text.lstrip("-").isdigit() and len(text) < 19 else text
+        return int(text) if text.isascii() and text.removeprefix("-").isdigit() and len(text) < 19 else text
     if type_ == FieldType.DECIMAL:
         try:
             return float(text) if text.isascii() else text

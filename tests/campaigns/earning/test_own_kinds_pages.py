@@ -193,3 +193,26 @@ def test_event_of_another_brand_cannot_be_tried(brand, customer, kind):
     answer = try_rule(browser(staff(brand)), brand, customer, event=foreign.pk)
 
     assert answer["lines"][0][0] == "Cannot be tested"
+
+
+def test_own_fields_may_be_called_like_those_of_the_services_kinds(brand, customer):
+    factories.event_kind(brand, product="whole", order="text")
+    payload = {"product": 7, "order": "A-1"}
+    Event.objects.create(
+        brand=brand,
+        source="x.customer-app",
+        event_id=uuid.uuid4(),
+        detail_type="store-visit",
+        detail={"arguments": {"user_id": customer.pk}, "payload": payload},
+    )
+
+    [[_event, line]] = try_rule(browser(staff(brand)), brand, customer, list=1)["events"]
+
+    assert line.endswith(" order: A-1, product: 7")
+
+
+@pytest.mark.parametrize("number", ["--5", "5-", "-"])
+def test_entered_number_that_is_none_cannot_be_tried(brand, customer, kind, number):
+    answer = try_rule(browser(staff(brand)), brand, customer, **{"payload.floor": number})
+
+    assert answer["lines"][0][0] == "Cannot be tested"

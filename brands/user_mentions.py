@@ -34,6 +34,11 @@ class Mentions:
         phone = [r"\+?" + r"[\s./()-]*".join(digits)] if digits else []
         return re.compile("|".join([re.escape(self.email), *phone, *names]), re.IGNORECASE)
 
+    @property
+    def anywhere_in_sql(self) -> str:
+        """The pattern of `anywhere` as PostgreSQL writes it, where a word boundary is `\\y`."""
+        return self.anywhere.pattern.replace(r"\b", r"\y")
+
     @cached_property
     def in_their_own_rows(self) -> "re.Pattern[str]":
         """For text about the person anyway: each name by itself, too."""
@@ -63,9 +68,9 @@ def replace_mentions(value: Any, pattern: "re.Pattern[str]", pseudonym: str) -> 
 
 def erase_mentions(rows: "QuerySet[Any]", names: Iterable[str], *, mentions: Mentions, pseudonym: str) -> None:
     """Replace each unambiguous mention in these columns of the rows, however many rows have the same text."""
-    pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # PostgreSQL's word boundary
     for name in names:
         longest = rows.model._meta.get_field(name).max_length
-        naming = rows.filter(**{f"{name}__iregex": pattern})
+        naming = rows.filter(**{f"{name}__iregex": mentions.anywhere_in_sql})
         for text in list(naming.order_by().values_list(name, flat=True).distinct()):
-            naming.filter(**{name: text}).update(**{name: replace_mentions(text, mentions.anywhere, pseudonym)[:longest]})
+            replaced = replace_mentions(text, mentions.anywhere, pseudonym)[:longest]
+            naming.filter(**{name: text}).update(**{name: replaced})

@@ -11,9 +11,8 @@ def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> None:
     """Rewrite names of files, and the rows as the notes and locations of codes. Call inside a transaction."""
     uploads = Import.objects.filter(brand_id=brand_id)
     erase_mentions(uploads, ("file_name",), mentions=mentions, pseudonym=pseudonym)
-    pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # PostgreSQL's word boundary
     rows = ImportRow.objects.filter(upload__brand=brand_id)
-    naming = list(rows.annotate(text=Cast("values", TextField())).filter(text__iregex=pattern))
+    naming = list(rows.annotate(text=Cast("values", TextField())).filter(text__iregex=mentions.anywhere_in_sql))
     for row in naming:
         row.values = replace_mentions(row.values, mentions.anywhere, pseudonym)
     ImportRow.objects.bulk_update(naming, ["values"], batch_size=500)

@@ -42,7 +42,7 @@ def purge_old(*, at: datetime) -> int:
         upload = idle.order_by("?").select_for_update(skip_locked=True).first()
         if upload is None:
             return 0
-        revive(upload)
+        reset_stuck(upload)
         if upload.status in RUNNING:  # its job was started a moment ago
             return 0
         waiting = Import.objects.filter(pk=upload.pk, status=Import.Status.CHECKED)

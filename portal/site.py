@@ -156,11 +156,11 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
         with row_guard.disabled("logins belong to no brand"), transaction.atomic():
             answer: HttpResponse = password_login_only(super().password_change)(request, extra_context)
             if request.method == "POST" and answer.status_code == 302 and sessions.scope_of(request) is None:
-                self.note_password(request, staff_user(request))
+                self.record_password(request, staff_user(request))
                 sessions.end_all_but_this(request, staff_user(request))
         return answer
 
-    def note_password(self, request: HttpRequest, whose: User) -> None:
+    def record_password(self, request: HttpRequest, whose: User) -> None:
         changes = {"password": (audit_log.HIDDEN, audit_log.HIDDEN)}
         page: Any = self.get_model_admin(User)
         rows = [AuditedChange(whose, brand, changes) for brand in page.audited_brands(whose)]

@@ -53,5 +53,5 @@ def start(page: Any, request: HttpRequest, member: UserPoints, reason: str) -> J
     if not UserPoints.objects.filter(pk=member.pk, user=customer).exists():  # erased while waiting for the lock
         raise Http404
     job = data_exports.start(brand=member.brand, customer=customer, by=staff_user(request), at=timezone.now())
-    page.note(request, [member], gettext_noop("Data exported"), reason=reason)
+    page.record_action(request, [member], gettext_noop("Data exported"), reason=reason)
     return job

@@ -59,7 +59,7 @@ class CampaignCopies(TenantAdmin):
         for each in milestones:
             each.pk, each.campaign, each.reward_points = None, campaign, min(each.reward_points, most)
         Milestone.objects.bulk_create(milestones)
-        self.note(request, [campaign], gettext_noop("Added"), reason=answers["reason"])
+        self.record_action(request, [campaign], gettext_noop("Added"), reason=answers["reason"])
         return redirect("admin:campaigns_campaign_change", campaign.pk)
 
 

@@ -97,15 +97,15 @@ class PointsApprovalAdmin(TenantAdmin):
 
     def approve(self, request: HttpRequest, approval: PointsApproval) -> str:
         row: Any = approvals.approve(approval=approval, by=staff_user(request), at=timezone.now())
-        self.note(request, [approval], gettext_noop("Approved"))
+        self.record_action(request, [approval], gettext_noop("Approved"))
         page = page_of(row, self.admin_site)
         page.remember(request, [row])
-        page.note(request, [row], gettext_noop("Points approved by a second person"))
+        page.record_action(request, [row], gettext_noop("Points approved by a second person"))
         return _("Approved. The new value applies from now on.")
 
     def reject(self, request: HttpRequest, approval: PointsApproval) -> str:
         approvals.reject(approval=approval, by=staff_user(request), at=timezone.now())
-        self.note(request, [approval], gettext_noop("Rejected"))
+        self.record_action(request, [approval], gettext_noop("Rejected"))
         return _("Rejected. Nothing was changed.")
 
 

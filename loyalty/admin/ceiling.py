@@ -15,7 +15,6 @@ from brands.models.tenants import Brand
 from core.numbers import grouped
 from loyalty.models.levels import RewardType
 from loyalty.points import approvals
-from portal.base.audit_mixin import ROWS_BEFORE
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 
@@ -38,7 +37,7 @@ class CeilingAdmin(TenantAdmin):
 
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
         obj = super().save_form(request, form, change)
-        before = getattr(request, ROWS_BEFORE)[obj.pk] if change else None
+        before = self.row_before(request, obj) if change else None
         pending_approvals = self.pending_approvals(obj, before)
         for name, each in pending_approvals.items():
             setattr(obj, name, each.current)
@@ -79,7 +78,7 @@ class CeilingAdmin(TenantAdmin):
                 row=obj, brand=obj.brand, values=values, max_total=total, by=by, at=at
             )
             page: Any = self.admin_site.get_model_admin(type(approval))
-            page.note(request, [approval], gettext_noop("Approval requested"))
+            page.record_action(request, [approval], gettext_noop("Approval requested"))
             self.message_user(request, waiting_message(obj.brand, pending_approvals), messages.WARNING)
 
 

@@ -98,5 +98,5 @@ class ExternalSystemAdmin(SigningSecretAdmin):
             message, level = _("It answered after %(milliseconds)d ms: credit the points."), messages.SUCCESS
         else:
             message, level = _("It answered after %(milliseconds)d ms: credit nothing. %(reason)s"), messages.SUCCESS
-        self.note(request, [row], gettext_noop("Test request sent"), reason=answers["reason"])
+        self.record_action(request, [row], gettext_noop("Test request sent"), reason=answers["reason"])
         self.message_user(request, message % details, level)

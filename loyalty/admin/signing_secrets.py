@@ -61,7 +61,7 @@ class SigningSecretAdmin(SecretOnceAdmin):
     def rotated(self, request: HttpRequest, row: Any, answers: dict[str, Any]) -> HttpResponse:
         self.remember(request, [row])
         text = signing_secrets.rotate(row=row, at=timezone.now(), grace=timedelta(hours=answers["hours"]))
-        self.note(request, [row], gettext_noop("Secret rotated"), reason=answers["reason"])
+        self.record_action(request, [row], gettext_noop("Secret rotated"), reason=answers["reason"])
         return self.secret_page(request, row, text)
 
     def secret_text(self, row: Any) -> SafeString:

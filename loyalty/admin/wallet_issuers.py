@@ -220,6 +220,6 @@ class WalletIssuerAdmin(TenantAdmin):
         self.remember(request, [row])
         issuers.change_design(brand_id=row.brand_id)
         count = passes.refresh_all(brand_id=row.brand_id, platform=row.platform, at=timezone.now())
-        self.note(request, [row], gettext_noop("All passes updated: %(count)d") % {"count": count})
+        self.record_action(request, [row], gettext_noop("All passes updated: %(count)d") % {"count": count})
         text = ngettext("To be updated: %(count)d pass.", "To be updated: %(count)d passes.", count)
         self.message_user(request, text % {"count": count}, messages.SUCCESS)

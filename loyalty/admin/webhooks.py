@@ -131,7 +131,7 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
 
     def pinged(self, request: HttpRequest, row: WebhookEndpoint) -> HttpResponse:
         message = webhook_events.ping(endpoint=row, at=timezone.now())
-        self.note(request, [row], gettext_noop("Test sent: %(message)s") % {"message": message.message_id})
+        self.record_action(request, [row], gettext_noop("Test sent: %(message)s") % {"message": message.message_id})
         return redirect("admin:loyalty_webhookdelivery_change", message.pk)
 
     @action(description=gettext_lazy("Disable"), url_path="disable", icon="block", permissions=["stop"])

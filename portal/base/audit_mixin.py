@@ -40,31 +40,33 @@ class AuditLogAdminMixin(PageViews):
     """Every save, deletion and action of the page records an entry, in the transaction that changes the row."""
 
     def brand_id_of(self, obj: Any) -> int | None:
+        """The id of the brand that the row belongs to; None for a row of no brand."""
         raise NotImplementedError
 
     def audited_brands(self, obj: Any) -> Sequence[int | None]:
         """The brands whose audit log records a change of `obj`."""
         return [self.brand_id_of(obj)]
 
-    def note(self, request: HttpRequest, rows: Iterable[Any], action: Any, *, reason: str = "") -> None:
+    def record_action(self, request: HttpRequest, rows: Iterable[Any], action: Any, *, reason: str = "") -> None:
         """Record what was done to rows, with their old and new values if `remember` was called before."""
-        rows, seen = list(rows), getattr(request, ROWS_BEFORE, {})
-        # Rows of another model in the same request may have the same ids.
-        before = {key: row for key, row in seen.items() if isinstance(row, self.model)}
-        after = self.rows_now([row.pk for row in rows if row.pk in before])
-        noted = (
+        rows = list(rows)
+        before = {row.pk: old for row in rows if (old := self.row_before(request, row)) is not None}
+        after = self.rows_now(list(before))
+        entries = (
             AuditedChange(row, brand, audit_log.changes(before[row.pk], after[row.pk]) if row.pk in after else {})
             for row in rows
             for brand in self.audited_brands(row)
         )
-        audit_log.record(audit_context=audit_context(request, reason), action=action, rows=noted)
+        audit_log.record(audit_context=audit_context(request, reason), action=action, rows=entries)
 
     def remember(self, request: HttpRequest, rows: Iterable[Any]) -> None:
-        """Copy rows before an action changes them."""
+        """Copy rows before an action changes them, for `record_action`. Replaces the copies made before."""
         setattr(request, ROWS_BEFORE, {row.pk: copy.copy(row) for row in rows})
 
-    def is_remembered(self, request: HttpRequest, obj: Any) -> bool:
-        return obj.pk in getattr(request, ROWS_BEFORE, {})
+    def row_before(self, request: HttpRequest, obj: Any) -> Any:
+        """The row as it was when `remember` was called; None if it was not remembered, or did not exist."""
+        row = getattr(request, ROWS_BEFORE, {}).get(obj.pk)
+        return row if isinstance(row, self.model) else None  # rows of another model may have the same ids
 
     def rows_now(self, keys: Sequence[Any]) -> dict[Any, Any]:
         return self.model._base_manager.in_bulk(keys) if keys else {}
@@ -86,7 +88,7 @@ class AuditLogAdminMixin(PageViews):
         obj = form.instance
         if change:
             [now] = self.rows_now([obj.pk]).values()
-            result = audit_log.changes(getattr(request, ROWS_BEFORE)[obj.pk], now)
+            result = audit_log.changes(self.row_before(request, obj), now)
             # Changes by scans and workers in the meantime are not this user's.
             changes = {name: values for name, values in result.items() if name in form.changed_data}
         else:
@@ -117,12 +119,13 @@ class AuditLogAdminMixin(PageViews):
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         """Record a view's own message. Changes by a form are recorded in save_related."""
         if isinstance(message, (str, Promise)):
-            self.note(request, [obj], message)
+            self.record_action(request, [obj], message)
 
     def log_deletions(self, *_what: Any) -> Any:
         """As for additions: delete_model has recorded it."""
 
     def history_of(self, request: HttpRequest, obj: Any) -> QuerySet[AuditLogEntry]:
+        """The entries about the row that the user may see."""
         raise NotImplementedError
 
     def history_view(

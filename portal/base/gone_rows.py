@@ -62,7 +62,7 @@ class GoneRowsMixin(AuditLogAdminMixin):
 
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
         saved = super().save_form(request, form, change)
-        if change and not self.is_remembered(request, form.instance):
+        if change and self.row_before(request, form.instance) is None:
             raise RowGone
         return saved
 

@@ -24,7 +24,6 @@ from core.errors import DomainError
 from core.forms.digits import AsciiDigits
 from core.numbers import is_id
 from portal.base import brand_choice
-from portal.base.audit_mixin import ROWS_BEFORE
 from portal.base.forms import Lookup, TenantForm
 from portal.base.gone_rows import MAX_ROWS, BoundedTable, GoneRowsMixin, RowGone, conflict_text
 from portal.base.scripts import WithoutSlugScripts
@@ -55,6 +54,7 @@ class Scope(GroupedNumbers):
     lookups: ClassVar[dict[str, type[Lookup]]] = {}  # by field, if a page offers fewer rows than the related page
 
     def brand_scope(self, request: HttpRequest, verbs: str) -> BrandScope:
+        """The brands where the user may do any of `verbs` with the page's rows."""
         return roles.brand_scope(request.user, verbs, self.opts.label_lower)
 
     def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:
@@ -253,7 +253,7 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
                     response = super().changeform_view(request, object_id, *where, **more)
             except RowGone as error:
                 self.message_user(request, error.message, messages.ERROR)
-                return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+                return redirect(f"admin:{self.url_name('changelist')}")
             except DomainError as error:
                 self.message_user(request, error.message, messages.ERROR)
                 return redirect(request.get_full_path())
@@ -277,12 +277,12 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
                 return super().delete_view(request, object_id, extra_context)
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
-            return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", object_id)
+            return redirect(f"admin:{self.url_name('change')}", object_id)
 
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
         """Detect a concurrent save: both forms found the row unchanged. The second is rejected."""
         obj = super().save_form(request, form, change)
-        row = getattr(request, ROWS_BEFORE, {}).get(obj.pk) if change else None  # None if it was deleted since
+        row = self.row_before(request, obj) if change else None
         if row is not None and isinstance(form, VersionedForm):
             form.check_unchanged(row)
         return obj
@@ -319,7 +319,7 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
 
     def report(self, request: HttpRequest, changed: Sequence[Any], what: str, *, reason: str = "") -> None:
         """Report how many rows an action changed, and record it in their history. `what`: marked with gettext_noop."""
-        self.note(request, changed, what, reason=reason)
+        self.record_action(request, changed, what, reason=reason)
         self.message_user(request, f"{_(what)}: {len(changed)}")
 
     def history_of(self, request: HttpRequest, obj: Any) -> QuerySet[AuditLogEntry]:

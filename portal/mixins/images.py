@@ -13,7 +13,6 @@ from brands.models.tenants import Brand
 from brands.tenants import pictures
 from brands.tenants.pictures import MAX_UPLOAD_BYTES, EncodedPicture
 from core.errors import DomainError, QuotaReached
-from portal.base.audit_mixin import ROWS_BEFORE
 from portal.base.fieldsets import fieldsets_without
 from portal.base.forms import TenantForm
 from portal.base.tenant_admin import TenantAdmin
@@ -93,7 +92,7 @@ class PictureAdminMixin(TenantAdmin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
         super().save_model(request, obj, form, change)
         encoded, removes = form.cleaned_data.get("picture_file"), form.cleaned_data.get("remove_picture")
-        locked = getattr(request, ROWS_BEFORE)[obj.pk] if change else None
+        locked = self.row_before(request, obj) if change else None
         before = getattr(locked, self.form.picture_field, None)
         if not encoded and not (removes and before):
             return

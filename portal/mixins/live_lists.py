@@ -47,6 +47,6 @@ class LiveAdmin(TenantAdmin):
         """The content of a live column, marked for the script while the row changes."""
         if not self.is_changing(obj):
             return html
-        address = reverse(f"{self.admin_site.name}:{self.opts.app_label}_{self.opts.model_name}_live")
+        address = reverse(f"admin:{self.url_name('live')}")
         marked = '<span data-live-row="{}" data-live-column="{}" data-live-address="{}">{}</span>'
         return format_html(marked, obj.pk, column, address, html)

@@ -166,14 +166,18 @@ class ApiKeyAdmin(SecretOnceAdmin):
     def rotated(self, request: HttpRequest, key: ApiKey, answers: dict[str, Any]) -> HttpResponse:
         self.remember(request, [key])
         made, text = api_keys.rotate(key=key, at=timezone.now(), grace=timedelta(hours=answers["hours"]))
-        self.note(request, [key], gettext_noop("Rotated: %(key)s follows") % {"key": made}, reason=answers["reason"])
-        self.note(request, [made], gettext_noop("Added: follows %(key)s") % {"key": key}, reason=answers["reason"])
+        self.record_action(
+            request, [key], gettext_noop("Rotated: %(key)s follows") % {"key": made}, reason=answers["reason"]
+        )
+        self.record_action(
+            request, [made], gettext_noop("Added: follows %(key)s") % {"key": key}, reason=answers["reason"]
+        )
         return self.secret_page(request, made, text)
 
     def revoked(self, request: HttpRequest, key: ApiKey, answers: dict[str, Any]) -> None:
         self.remember(request, [key])
         api_keys.revoke(key=key, at=timezone.now())
-        self.note(request, [key], gettext_noop("Revoked"), reason=answers["reason"])
+        self.record_action(request, [key], gettext_noop("Revoked"), reason=answers["reason"])
         self.message_user(request, _("%(key)s has been revoked.") % {"key": key}, messages.SUCCESS)
 
     @method_decorator(sensitive_variables())

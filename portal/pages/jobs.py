@@ -198,7 +198,7 @@ class JobAdmin(LiveAdmin):
     def cancelled(self, request: HttpRequest, job: Job) -> None:
         requested = queue.cancel(job=job)
         if requested:
-            self.note(request, [job], gettext_noop("Cancelled"))
+            self.record_action(request, [job], gettext_noop("Cancelled"))
         self.message_user(request, _("The job will stop shortly.") if requested else _("The job has already finished."))
 
     def download(self, request: HttpRequest, pk: int) -> HttpResponse | FileResponse:
@@ -215,7 +215,7 @@ class JobAdmin(LiveAdmin):
             self.message_user(request, text, messages.ERROR)
             return redirect(page_about(job))
         if job.customer_id:
-            self.note(request, [job], gettext_noop("Downloaded"))
+            self.record_action(request, [job], gettext_noop("Downloaded"))
         kind = TYPES.get(PurePath(job.result_name).suffix, "application/octet-stream")
         return as_attachment(FileResponse(content, content_type=kind), job.result_name)
 

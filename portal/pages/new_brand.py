@@ -108,6 +108,6 @@ class NewBrand(PictureAdminMixin):
         )
         mails.write_invitation(invitation=invitation, origin=origin)
         page: Any = self.admin_site.get_model_admin(Invitation)
-        page.note(request, [invitation], audit_log.ADDED)
+        page.record_action(request, [invitation], audit_log.ADDED)
         text = _("An invitation is being sent to %(email)s.") % {"email": email}
         self.message_user(request, text, messages.SUCCESS)

@@ -22,7 +22,6 @@ from brands.staff_login.models import Invitation, SignInSettings
 from brands.tenants import callable_urls
 from core.db import row_guard
 from core.errors import Invalid
-from portal.base.audit_mixin import ROWS_BEFORE
 from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
 from portal.base.forms import TenantForm
@@ -100,7 +99,7 @@ class SignInSettingsAdmin(TenantAdmin):
     def response_change(self, request: HttpRequest, obj: SignInSettings) -> HttpResponse:
         """Called last, because the user's own session may be one of those that end."""
         response = super().response_change(request, obj)
-        before: SignInSettings = getattr(request, ROWS_BEFORE)[obj.pk]
+        before: SignInSettings = self.row_before(request, obj)
         if before.oidc_active and any(getattr(before, name) != getattr(obj, name) for name in PROVIDER):
             sessions.end_of_provider(request, brand_id=obj.brand_id)
         return response
@@ -243,13 +242,13 @@ class InvitationAdmin(TenantAdmin):
         self.remember(request, [invitation])
         invitations.renew(invitation=invitation, by=staff_user(request), at=timezone.now())
         self.queue_mail(request, invitation)
-        self.note(request, [invitation], gettext_noop("Sent again"))
+        self.record_action(request, [invitation], gettext_noop("Sent again"))
         self.message_user(request, _("An e-mail is being sent to %(email)s.") % {"email": invitation.email})
 
     def do_revoke(self, request: HttpRequest, invitation: Invitation) -> None:
         self.remember(request, [invitation])
         invitations.revoke(invitation=invitation, at=timezone.now())
-        self.note(request, [invitation], gettext_noop("Revoked"))
+        self.record_action(request, [invitation], gettext_noop("Revoked"))
         self.message_user(request, _("Invitation of %(email)s revoked.") % {"email": invitation.email})
 
     def confirmed(

@@ -57,6 +57,6 @@ def kind(label: str) -> UndoKind:
         page.remember(request, [row])
         setattr(row, FIELD, not offer.arguments[FIELD])
         page.store(row, {FIELD})
-        page.note(request, [row], gettext_noop("Undone"))
+        page.record_action(request, [row], gettext_noop("Undone"))
 
     return UndoKind(label, CHANGE, switch_back)

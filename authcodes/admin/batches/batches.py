@@ -218,7 +218,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         try:
             with transaction.atomic():
                 job = batches.finish_generation(batch=batch, by=staff_user(request))
-                self.note(request, [batch], gettext_noop("Missing codes"))
+                self.record_action(request, [batch], gettext_noop("Missing codes"))
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
             return redirect("admin:authcodes_batchrange_change", pk)

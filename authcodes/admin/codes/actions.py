@@ -59,7 +59,7 @@ class CodeActionsAdmin(ExportingAdmin):
             done = str(bulk_actions.TEXTS[kind].done)
 
         def note(codes: list[AuthCode], reason: str) -> None:
-            self.note(request, codes, done, reason=reason)
+            self.record_action(request, codes, done, reason=reason)
 
         if not self.brand_scope(request, ACT).of(queryset, "brand").exists():
             self.message_user(request, _("None of these codes would change."), messages.WARNING)

@@ -14,7 +14,7 @@ from authcodes.models.prefixes import CodePrefix
 from brands import audit_log
 from brands.audit_log import AuditedChange
 from core.errors import DomainError
-from portal.base.audit_mixin import ROWS_BEFORE, audit_context
+from portal.base.audit_mixin import audit_context
 from portal.base.forms import TenantForm
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
@@ -93,7 +93,7 @@ class CodePrefixAdmin(TenantAdmin):
         if not change:
             super().save_related(request, form, formsets, change)
             return
-        before, now = getattr(request, ROWS_BEFORE)[form.instance.pk], form.instance
+        before, now = self.row_before(request, form.instance), form.instance
         if before.brand_id != now.brand_id:
             audit_log.record(
                 audit_context=audit_context(request),

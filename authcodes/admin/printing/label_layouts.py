@@ -105,8 +105,8 @@ class LabelLayoutAdmin(TenantAdmin):
 
     def use_as_default(self, request: HttpRequest, pk: int) -> HttpResponse:
         def made_default(layout: LabelLayout) -> None:
-            self.note(request, layouts.make_default(layout=layout), gettext_noop("No longer the default"))
-            self.note(request, [layout], gettext_noop("Made the default"))
+            self.record_action(request, layouts.make_default(layout=layout), gettext_noop("No longer the default"))
+            self.record_action(request, [layout], gettext_noop("Made the default"))
             self.message_user(request, _("New prints begin with “%(name)s”.") % {"name": layout})
 
         return self.act(request, pk, made_default)
@@ -114,7 +114,7 @@ class LabelLayoutAdmin(TenantAdmin):
     def use_no_default(self, request: HttpRequest, pk: int) -> HttpResponse:
         def cleared(layout: LabelLayout) -> None:
             layouts.clear_default(layout=layout)
-            self.note(request, [layout], gettext_noop("No longer the default"))
+            self.record_action(request, [layout], gettext_noop("No longer the default"))
             self.message_user(request, _("New prints begin with the automatic layout."))
 
         return self.act(request, pk, cleared)

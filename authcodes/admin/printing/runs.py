@@ -233,7 +233,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
             with transaction.atomic():
                 self.remember(request, [run])
                 if change(run):
-                    self.note(request, [run], action)
+                    self.record_action(request, [run], action)
             self.message_user(request, message % {"run": run})
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)

@@ -272,9 +272,9 @@ class StudioAdmin(TenantAdmin):
                 parameters=parameters,
                 instructions=instructions,
             )
-            self.note(request, [run], gettext_noop("Printed"))
+            self.record_action(request, [run], gettext_noop("Printed"))
             if selected.batch:
-                page_of(selected.batch, self.admin_site).note(
+                page_of(selected.batch, self.admin_site).record_action(
                     request, [selected.batch], gettext_noop("Printed: %(run)s") % {"run": run}
                 )
         return redirect("admin:authcodes_printrun_change", run.pk)

@@ -101,11 +101,11 @@ class AddCodesWizard(RecallWizard):
             with transaction.atomic():
                 recalls.add_codes(recall=recall, added=scope, reason=reason, at=timezone.now(), by=by)
                 named = shortened([batch.range_name for batch in scope.batches])
-                self.note(
+                self.record_action(
                     request, [recall], gettext_noop("Codes added: %(batches)s") % {"batches": named}, reason=reason
                 )
                 text = gettext_noop("Recalled: %(recall)s") % {"recall": recall}
-                self.note_on_batches(request, scope, text, reason)
+                self.record_on_batches(request, scope, text, reason)
                 if form.cleaned_data["notify_customers"]:
                     notifications.start(recall=recall, by=by)
         except BatchRejected as error:

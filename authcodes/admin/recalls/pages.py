@@ -202,7 +202,7 @@ class RecallAdmin(AddCodesWizard):
     def start_notifications(self, request: HttpRequest, recall: Recall) -> HttpResponse:
         with transaction.atomic():
             notifications.start(recall=recall, by=staff_user(request))
-            self.note(request, [recall], gettext_noop("Customer notifications"))
+            self.record_action(request, [recall], gettext_noop("Customer notifications"))
         self.message_user(request, _("Sending e-mails. This page shows how many customers have been notified."))
         return redirect("admin:authcodes_recall_change", recall.pk)
 
@@ -229,7 +229,7 @@ class RecallAdmin(AddCodesWizard):
 
     def send_reminder(self, request: HttpRequest, recall: Recall, answers: dict[str, Any]) -> HttpResponse:
         notifications.start_reminder(recall=recall, by=staff_user(request), at=timezone.now())
-        self.note(request, [recall], gettext_noop("Reminder sent"), reason=answers["reason"])
+        self.record_action(request, [recall], gettext_noop("Reminder sent"), reason=answers["reason"])
         self.message_user(request, _("Sending the reminder."))
         return redirect("admin:authcodes_recall_change", recall.pk)
 
@@ -249,7 +249,7 @@ class RecallAdmin(AddCodesWizard):
                     line = returns.enter(recall=recall, by=by, at=now, **form.cleaned_data)
                     if line.entered_at == now:  # not a line that a second press has sent again
                         text = gettext_noop("Returned: %(line)s") % {"line": line}
-                        self.note(request, [recall], text, reason=line.note)
+                        self.record_action(request, [recall], text, reason=line.note)
             except BatchRejected as error:
                 place = error.details.get("field")
                 form.add_error(place if place in form.fields else None, error.message)
@@ -282,8 +282,8 @@ class RecallAdmin(AddCodesWizard):
             with transaction.atomic():
                 scope = scopes.of_recall(recall)
                 recalls.withdraw_recall(recall=recall, reason=reason, at=timezone.now(), by=staff_user(request))
-                self.note(request, [recall], gettext_noop("Withdrawn"), reason=reason)
-                self.note_on_batches(
+                self.record_action(request, [recall], gettext_noop("Withdrawn"), reason=reason)
+                self.record_on_batches(
                     request, scope, gettext_noop("Recall withdrawn: %(recall)s") % {"recall": text}, reason
                 )
         except BatchRejected as error:  # another user was faster, and the recall's page is gone

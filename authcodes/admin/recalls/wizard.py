@@ -194,7 +194,7 @@ class RecallWizard(LiveAdmin):
             with transaction.atomic():
                 texts = {**cleaned, "translations": form.unsaved().translations}
                 made = recalls.recall(scope=scope, at=timezone.now(), by=by, **texts)
-                self.note_new(request, made, scope)
+                self.record_new(request, made, scope)
                 if form.cleaned_data["notify_customers"]:
                     notifications.start(recall=made, by=by)
         except BatchRejected as error:
@@ -207,17 +207,17 @@ class RecallWizard(LiveAdmin):
         self.message_user(request, text, messages.SUCCESS)
         return redirect("admin:authcodes_recall_change", made.pk)
 
-    def note_new(self, request: HttpRequest, made: Recall, scope: Scope) -> None:
-        """Note it in the histories of the recall and of its batches: a withdrawn recall loses its own page."""
+    def record_new(self, request: HttpRequest, made: Recall, scope: Scope) -> None:
+        """Record it in the histories of the recall and of its batches: a withdrawn recall loses its own page."""
         context = replace(audit_context(request), reason=made.reason)
         named = shortened([batch.range_name for batch in scope.batches])
         changes = {**audit_log.changes(None, made), "batches": (None, named), "codes": (None, str(scope.codes))}
         row = AuditedChange(made, made.brand_id, changes)
         audit_log.record(audit_context=context, action=audit_log.ADDED, rows=[row])
-        self.note_on_batches(request, scope, gettext_noop("Recalled: %(recall)s") % {"recall": made}, made.reason)
+        self.record_on_batches(request, scope, gettext_noop("Recalled: %(recall)s") % {"recall": made}, made.reason)
 
-    def note_on_batches(self, request: HttpRequest, scope: Scope, text: str, reason: str) -> None:
-        page_of(scope.batches[0], self.admin_site).note(request, scope.batches, text, reason=reason)
+    def record_on_batches(self, request: HttpRequest, scope: Scope, text: str, reason: str) -> None:
+        page_of(scope.batches[0], self.admin_site).record_action(request, scope.batches, text, reason=reason)
 
 
 def scope_query(query: QueryDict) -> QueryDict:

@@ -208,7 +208,7 @@ class BroadcastAdmin(FormPages):
     def sent(self, request: HttpRequest, row: Broadcast, _answers: dict[str, Any]) -> None:
         made = lifecycle.send(broadcast=row, by=staff_user(request), at=timezone.now())
         planned = made.state == State.PLANNED
-        self.note(request, [made], gettext_noop("Planned") if planned else gettext_noop("Sent"))
+        self.record_action(request, [made], gettext_noop("Planned") if planned else gettext_noop("Sent"))
         self.message_user(
             request,
             _("Planned. Sending begins automatically.") if planned else _("Sending. This page shows the progress."),
@@ -227,7 +227,7 @@ class BroadcastAdmin(FormPages):
 
         def taken_back(_answers: dict[str, Any]) -> None:
             lifecycle.back_to_draft(broadcast=row)
-            self.note(request, [row], gettext_noop("Move back to draft"))
+            self.record_action(request, [row], gettext_noop("Move back to draft"))
 
         return action.respond(self, request, row, taken_back)
 
@@ -250,7 +250,7 @@ class BroadcastAdmin(FormPages):
 
         def cancelled(_answers: dict[str, Any]) -> None:
             spared = lifecycle.cancel(broadcast=row, at=timezone.now())
-            self.note(request, [row], gettext_noop("Cancelled"))
+            self.record_action(request, [row], gettext_noop("Cancelled"))
             text = ngettext(
                 "Cancelled: %(many)s message was stopped.", "Cancelled: %(many)s messages were stopped.", spared
             )

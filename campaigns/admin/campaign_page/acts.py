@@ -77,7 +77,7 @@ class CampaignActs(TenantAdmin):
             raise Invalid(_("Somebody has changed the campaign's state in the meantime. Go back to its page."))
         if problems := problems_of(campaign, step_before=campaign.step_by) if name == "resume" else {}:
             raise Invalid(" ".join(problems.values()))
-        self.note(request, [campaign], DONE[name], reason=answers["reason"])
+        self.record_action(request, [campaign], DONE[name], reason=answers["reason"])
         if name == "end":  # cannot be undone
             self.message_user(request, f"{campaign}: {DONE[name]}", messages.SUCCESS)
         else:
@@ -107,7 +107,7 @@ class CampaignActs(TenantAdmin):
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
         else:
-            self.note(request, [campaign], gettext_noop("Replayed past actions"))
+            self.record_action(request, [campaign], gettext_noop("Replayed past actions"))
 
 
 def plan_address(campaign_id: int) -> str:

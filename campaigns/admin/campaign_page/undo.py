@@ -33,7 +33,7 @@ def turn_back(request: HttpRequest, offer: UndoOffer) -> None:
     campaign.save(update_fields=["starts_at"])
     if problems := problems_of(campaign, step_before=campaign.step_by) if name == "resume" else {}:
         raise Invalid(" ".join(problems.values()))
-    page.note(request, [campaign], gettext_noop("Undone"))
+    page.record_action(request, [campaign], gettext_noop("Undone"))
 
 
 CAMPAIGN = UndoKind("campaigns.campaign", CHANGE, turn_back)

@@ -123,7 +123,7 @@ class RuleReplays(TenantAdmin):
                 by=staff_user(request),
                 at=timezone.now(),
             )
-            self.note(request, [rule], gettext_noop("Replayed past actions"))
+            self.record_action(request, [rule], gettext_noop("Replayed past actions"))
             return redirect("admin:campaigns_replay_change", made.pk)
 
         return requested.respond(self, request, rule, started)

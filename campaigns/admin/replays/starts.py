@@ -78,7 +78,7 @@ class DraftReplayMixin(TenantAdmin):
             form.is_valid()  # valid, as ConfirmedAction has checked
             draft = form.draft()
             made = jobs.start(brand=brand, draft=draft, days=answers["days"], by=staff_user(request), at=timezone.now())
-            self.note(request, [made], gettext_noop("Replayed past actions"))
+            self.record_action(request, [made], gettext_noop("Replayed past actions"))
             return redirect("admin:campaigns_replay_change", made.pk)
 
         return requested.respond(self, request, None, started)

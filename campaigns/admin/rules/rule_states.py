@@ -112,7 +112,7 @@ class RuleStates(TenantAdmin):
             raise Invalid(" ".join(problems.values()))
         rule.state_changed_by, rule.state_changed_at = staff_user(request), timezone.now()
         rule.save(update_fields=["state", "state_changed_by", "state_changed_at"])
-        self.note(request, [rule], TEXTS[state], reason=reason)
+        self.record_action(request, [rule], TEXTS[state], reason=reason)
         return rule
 
     def duplicated(self, request: HttpRequest, rule_id: int, answers: dict[str, Any]) -> HttpResponse:
@@ -126,7 +126,7 @@ class RuleStates(TenantAdmin):
         rule.reward_value = min(rule.reward_value, most)
         rule.state_changed_by, rule.state_changed_at = staff_user(request), timezone.now()
         rule.save()
-        self.note(request, [rule], gettext_noop("Added"), reason=answers["reason"])
+        self.record_action(request, [rule], gettext_noop("Added"), reason=answers["reason"])
         return redirect("admin:campaigns_earningrule_change", rule.pk)
 
 

@@ -189,7 +189,7 @@ class CampaignWizard(CampaignActs):
         made.save()
         self._store_milestones(request, form, made)
         if before is not None:
-            self.note(request, [made], audit_log.CHANGED)
+            self.record_action(request, [made], audit_log.CHANGED)
         else:
             row = AuditedChange(made, made.brand_id, audit_log.changes(None, made))
             audit_log.record(audit_context=audit_context(request), action=audit_log.ADDED, rows=[row])

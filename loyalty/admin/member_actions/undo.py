@@ -32,7 +32,7 @@ def switch_back(request: HttpRequest, offer: UndoOffer) -> None:
     changed = blocking.set_status(accounts=rows, status=OPPOSITES[now], at=timezone.now())
     if not changed:
         raise offers.changed_since_error()
-    page.note(request, changed, gettext_noop("Undone"))
+    page.record_action(request, changed, gettext_noop("Undone"))
 
 
 MEMBERS = UndoKind("loyalty.userpoints", ACT, switch_back)

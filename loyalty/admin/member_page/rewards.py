@@ -136,7 +136,7 @@ class RewardsOfMember(TenantAdmin):
             self.message_user(request, error.message, messages.ERROR)
             return
         if not again:
-            self.note(request, [redemption], gettext_noop("Used at the till"))
+            self.record_action(request, [redemption], gettext_noop("Used at the till"))
         offers.report_with_undo(
             request,
             _("Used. Hand over: %(reward)s") % {"reward": redemption.name},

@@ -213,7 +213,7 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
     ) -> None:
         changed = blocking.set_status(accounts=accounts, status=status, at=timezone.now())
         done = gettext_noop("Blocked") if status == UserPoints.Status.BLOCKED else gettext_noop("Unblocked")
-        self.note(request, changed, done, reason=answers["reason"])
+        self.record_action(request, changed, done, reason=answers["reason"])
         offers.report_rows_with_undo(
             request, _(done), "members", changed, lambda keys: {"accounts": keys, "status": status.value}
         )

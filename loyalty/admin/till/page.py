@@ -164,7 +164,7 @@ class Till:
         except DomainError as error:
             form.add_error(None, error.message)
             return False
-        self.note(request, [redemption], gettext_noop("Used at the till"))  # type: ignore[attr-defined] # of TenantAdmin
+        self.record_action(request, [redemption], gettext_noop("Used at the till"))  # type: ignore[attr-defined] # of TenantAdmin
         return True
 
     def undo(self, request: HttpRequest, scope: BrandScope) -> HttpResponse:

@@ -47,7 +47,7 @@ def test_strip_of_a_small_batch_shows_every_code(client, batch):
 
 
 @pytest.mark.parametrize(("quantity", "max_read"), [(1, 6000), (7, 3), (11, 4), (250, 120), (250, 7)])
-def test_each_code_is_sampled_at_most_once_up_to_the_maximum(brand, monkeypatch, quantity, max_read):
+def test_sample_has_codes_of_every_part_up_to_the_maximum(brand, monkeypatch, quantity, max_read):
     monkeypatch.setattr(samples, "MAX_READ", max_read)
     monkeypatch.setattr(samples, "PARTS", 3)
     batch = factories.batch(brand, quantity=quantity, starting_number=5)
@@ -59,6 +59,19 @@ def test_each_code_is_sampled_at_most_once_up_to_the_maximum(brand, monkeypatch,
     assert all(part.assigned == part.codes and not part.scanned for part in sampled.parts)
     begins = [sampled.begin_of(part) for part in range(sampled.part_count + 1)]
     assert (begins[0], begins[-1]) == (5, 5 + quantity)
+
+
+@pytest.mark.parametrize("max_read", [4, 11, 6000])
+def test_each_code_is_sampled_at_most_once(brand, monkeypatch, max_read):
+    monkeypatch.setattr(samples, "MAX_READ", max_read)
+    batch = factories.batch(brand, quantity=11)
+    times_read = []
+    for code in batch.codes.order_by("code"):
+        AuthCode.objects.filter(pk=code.pk).update(deactivated_at=timezone.now())
+        times_read.append(sum(part.deactivated for part in samples.sample(batch, spans.full_span(batch)).parts))
+        AuthCode.objects.filter(pk=code.pk).update(deactivated_at=None)
+
+    assert sorted(times_read) == [0] * (11 - min(max_read, 11)) + [1] * min(max_read, 11)
 
 
 def test_range_as_long_as_the_sampling_step_is_never_missed(brand, monkeypatch):

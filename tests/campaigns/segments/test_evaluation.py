@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from django.db import DataError
+from django.db import DataError, connection
 from django.utils import timezone
 
 from campaigns.segments import consistency, evaluate
@@ -186,16 +186,38 @@ def test_segment_that_compares_members_is_fully_evaluated_once_an_hour(brand):
     assert member_ids(segment) == {ben.pk}
 
 
-def test_many_changes_are_evaluated_in_portions_or_as_a_whole(brand, monkeypatch):
+@pytest.fixture
+def segment_with_seven_changes(brand):
+    """Members with 0 to 6 points have joined since its evaluation; five are enough for it."""
     segment = factories.segment(brand, ("balance", "at_least", 5))
     evaluate_segment(segment)
     for number in range(7):
         factories.points(factories.customer(brand), brand, number)
+    return segment
 
-    monkeypatch.setattr(evaluate, "AT_ONCE", 2)
-    assert evaluate_segment(segment) == Evaluation(joined=2, left=0, touched=7)
-    monkeypatch.setattr(evaluate, "MAX_TOUCHED", 6)
-    assert evaluate_segment(segment) == Evaluation(joined=0, left=0, touched=None)
+
+@pytest.mark.parametrize(("at_once", "statements"), [(2, 4), (7, 1)])
+def test_many_changes_are_evaluated_in_portions(segment_with_seven_changes, monkeypatch, at_once, statements):
+    monkeypatch.setattr(evaluate, "AT_ONCE", at_once)
+
+    executed = []
+
+    def record_and_execute(execute, sql, parameters, many, context):
+        executed.append(sql)
+        return execute(sql, parameters, many, context)
+
+    with connection.execute_wrapper(record_and_execute):
+        result = evaluate_segment(segment_with_seven_changes)
+
+    assert result == Evaluation(joined=2, left=0, touched=7)
+    assert len([sql for sql in executed if "INSERT INTO loyalty_segmentmember" in sql]) == statements
+
+
+@pytest.mark.parametrize(("max_touched", "touched"), [(7, 7), (6, None)])
+def test_too_many_changes_are_evaluated_as_a_whole(segment_with_seven_changes, monkeypatch, max_touched, touched):
+    monkeypatch.setattr(evaluate, "MAX_TOUCHED", max_touched)
+
+    assert evaluate_segment(segment_with_seven_changes) == Evaluation(joined=2, left=0, touched=touched)
 
 
 def test_unreadable_conditions_leave_the_members_unchanged(brand, customer):

@@ -9,8 +9,8 @@ from campaigns.earning.fields import Needs
 from campaigns.segments import evaluate, uses
 from core.errors import Invalid
 from loyalty.errors import RewardNotAvailable
-from loyalty.models.programme.segments import Segment
-from loyalty.models.rewards import Reward
+from loyalty.models.programme.segments import Segment, SegmentMember
+from loyalty.models.rewards import Redemption, Reward
 from loyalty.rewards.offers import offers_to
 from tests.campaigns.earning.earning_rules import row, rule, scan
 from tests.campaigns.segments.test_evaluation import evaluate_segment
@@ -87,39 +87,81 @@ def test_segment_in_use_cannot_be_deleted(brand, segment):
     with pytest.raises(Invalid, match="earning rule “For the poor”, saved list “Rich ones”"):
         uses.delete(segment)
     saved.delete()
-    new_rule.state = "ended"
-    new_rule.save()
-    evaluate_segment(segment)
-    segment_id = segment.pk
+    with pytest.raises(Invalid, match="earning rule “For the poor”"):
+        uses.delete(segment)
+    new_rule.delete()
     uses.delete(segment)
 
     assert not Segment.objects.exists()
+
+
+def test_segment_of_an_ended_rule_can_be_deleted(brand, segment):
+    rule(brand, all_of=[row("segment", "in", [segment.pk])], state="ended")
+
+    uses.delete(segment)
+
+    assert not Segment.objects.exists()
+
+
+@pytest.mark.usefixtures("customer")
+def test_deleted_segment_with_members_is_not_evaluated_again(brand):
+    segment = factories.segment(brand)
+    evaluate_segment(segment)
+    segment_id = segment.pk
+    assert segment.members.count() == 1
+
+    uses.delete(segment)
+
     assert evaluate.evaluate(segment_id, at=timezone.now()) is None
+    assert not SegmentMember.objects.exists()
 
 
-def test_reward_of_a_segment_is_only_for_its_members(brand, customer, segment):
+@pytest.fixture
+def rich(brand, customer, segment):
+    """A member of the segment; `customer` has too few points for it."""
     rich = factories.customer(brand)
     for member in (rich, customer):
         factories.points(member, brand, 150 if member == rich else 50)
     evaluate_segment(segment)
-    reward = factories.reward(brand, cost=10, segment=segment)
+    return rich
+
+
+@pytest.fixture
+def reward(brand, segment):
+    return factories.reward(brand, cost=10, segment=segment)
+
+
+def test_reward_of_a_segment_is_visible_only_to_its_members(brand, customer, rich, reward):
     open_reward = factories.reward(brand, cost=10)
     visible = Reward.objects.for_customer
 
     assert set(visible(user_id=rich.pk, brand_id=brand.pk)) == {reward, open_reward}
     assert set(visible(user_id=customer.pk, brand_id=brand.pk)) == {open_reward}
+
+
+def test_reward_of_a_segment_is_redeemed_only_by_its_members(brand, customer, rich, reward):
     assert factories.redemption(rich, reward).cost == 10
-    with pytest.raises(RewardNotAvailable):
-        factories.redemption(customer, reward)
-    with pytest.raises(RewardNotAvailable):
-        factories.redemption(factories.customer(brand, enrolled=False), reward)
+    for member in (customer, factories.customer(brand, enrolled=False)):
+        with pytest.raises(RewardNotAvailable):
+            factories.redemption(member, reward)
+
+    assert list(Redemption.objects.values_list("user_point__user", flat=True)) == [rich.pk]
+
+
+def test_reward_of_a_segment_is_offered_only_to_its_members(brand, customer, rich, reward):
     states = [
         [offer.reason for offer in offers_to(user_id=member.pk, brand=brand, rewards=[reward], at=timezone.now())]
         for member in (rich, customer)
     ]
+
     assert states == [[None], ["REWARD_NOT_AVAILABLE"]]
+
+
+def test_segment_of_a_reward_cannot_be_deleted(segment, reward):
     with pytest.raises(Invalid, match="reward “"):
         uses.delete(segment)
+
+    assert Segment.objects.get() == segment
 
 
 def test_api_lists_a_reward_of_a_segment_only_to_its_members(api, brand, customer, segment):

@@ -1,7 +1,7 @@
 """Concurrent referrals: one reward for two first actions, limits and budgets, and a return during the reward."""
 
 import time
-from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 from django.utils import timezone
@@ -137,25 +137,23 @@ def test_concurrent_rewards_do_not_exceed_the_budget(brand, slow_decisions):
     assert inconsistencies() == []
 
 
-def test_control_without_the_condition_the_budget_is_exceeded(brand, monkeypatch):
+def test_control_with_the_condition_before_the_update_the_budget_is_exceeded(brand, monkeypatch):
     programme(brand, budget=450)
+    programmes = ReferralProgramme.objects
 
-    def read_pause_and_take(terms):
-        current = ReferralProgramme.objects.get(pk=terms.pk)
+    def filter_and_pause(*conditions, **fields):
+        matching = list(programmes.filter(*conditions, **fields).values_list("pk", flat=True))
         time.sleep(0.05)
-        current.points_rewarded += terms.points
-        has_room = current.points_rewarded <= (terms.budget or Decimal(0))
-        if has_room:
-            current.save(update_fields=["points_rewarded"])
-        return has_room
+        return programmes.filter(pk__in=matching)
 
-    monkeypatch.setattr(rewards, "take_from_budget", read_pause_and_take)
+    monkeypatch.setattr(rewards, "ReferralProgramme", SimpleNamespace(objects=SimpleNamespace(filter=filter_and_pause)))
     referral_ids = [
         referral_id for _each in range(WORKERS) for referral_id in friends_of(factories.customer(brand), brand, 1)
     ]
     deliver_concurrently(referral_ids)
 
     assert Referral.objects.filter(state="rewarded").count() > 3
+    assert programmes.get().points_rewarded > 450
 
 
 @pytest.mark.parametrize("_attempt", range(5))

@@ -1,5 +1,7 @@
 """Keys of other services are stored encrypted, and stay readable when the platform's own secret changes."""
 
+import base64
+
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
@@ -14,6 +16,7 @@ def test_stored_text_is_unreadable_and_can_be_decrypted(settings):
     stored = encryption.encrypt("-----BEGIN PRIVATE KEY-----")
 
     assert "PRIVATE" not in stored
+    assert b"PRIVATE" not in base64.urlsafe_b64decode(stored)
     assert encryption.decrypt(stored) == "-----BEGIN PRIVATE KEY-----"
 
 

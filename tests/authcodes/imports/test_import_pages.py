@@ -204,8 +204,9 @@ def test_actions_reject_get_requests(brand, owner, product):
     assert [answer.status_code for answer in answers] == [405] * 3
 
 
-def test_undo_is_not_offered_after_a_day(brand, owner, product):
+@pytest.mark.parametrize(("hours_ago", "is_offered"), [(23, True), (25, False)])
+def test_undo_is_offered_for_a_day(brand, owner, product, hours_ago, is_offered):
     upload = upload_and_check(owner, brand, product, "A0001,,\n")
-    Import.objects.update(status="committed", committed_at=timezone.now() - timedelta(hours=25))
+    Import.objects.update(status="committed", committed_at=timezone.now() - timedelta(hours=hours_ago))
 
-    assert import_url("undo", upload.pk) not in page_text(owner, upload)
+    assert (import_url("undo", upload.pk) in page_text(owner, upload)) == is_offered

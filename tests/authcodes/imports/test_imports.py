@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from authcodes.errors import ImportRejected
 from authcodes.imports import commit, retention, uploads
+from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
 from authcodes.models.imports import Import, ImportChange, ImportRow
 from core.errors import Forbidden
@@ -116,11 +117,15 @@ def test_the_same_file_cannot_be_committed_twice(brand, product, codes):
 def test_running_a_commit_again_changes_nothing(brand, product, codes):
     upload = checked_import(brand, product, csv_of(LIST, "A0001,,"))
     run_commit(upload)
+    codes.filter(code="A0001").update(product=None)
+    changes = list(CodeChange.objects.values())
     second_job = queue.start(brand=brand, kind="commit-import", title="", parameters={"import_id": upload.pk}, by=None)
 
     runner.run(second_job.pk)
 
     second_job.refresh_from_db()
+    assert codes.get(code="A0001").product is None
+    assert list(CodeChange.objects.values()) == changes
     assert (second_job.status, "already been committed" in second_job.log) == ("done", True)
 
 

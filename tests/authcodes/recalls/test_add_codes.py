@@ -276,6 +276,7 @@ def test_adding_codes_requires_permission_to_recall(brand, partial_recall, role,
     client = browser(staff(brand, role=role))
 
     assert page_of(client, partial_recall).status_code == status
+    assert client.post(address(RECALL, "add-codes", partial_recall.pk), {}).status_code == status
     assert (
         address(RECALL, "add-codes", partial_recall.pk)
         in text(client.get(address(RECALL, "change", partial_recall.pk)))

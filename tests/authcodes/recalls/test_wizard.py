@@ -1,9 +1,11 @@
 """The steps of a new recall in the portal: its scope, its message, and the number that confirms it."""
 
+import io
 import re
 
 import pytest
 from django.utils import timezone, translation
+from pypdf import PdfReader
 
 from authcodes.models.batches import Recall
 from authcodes.models.codes import AuthCode
@@ -255,6 +257,8 @@ def test_poster_has_a_preview_and_a_pdf_in_each_language(client, brand, language
     assert expected_text in posters[language]
     assert answer["Content-Type"] == "application/pdf"
     assert language in answer["Content-Disposition"]
+    [pdf_text] = [page.extract_text() for page in PdfReader(io.BytesIO(answer.content)).pages]
+    assert expected_text in pdf_text
 
 
 def test_preview_of_the_scan_page_is_in_every_language(client, brand):

@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from authcodes.models.rollups import DayRollup
+from authcodes.models.scans import Scan
 from authcodes.rollups import rollups
 from authcodes.scanning import consistency
 from brands.models.people import User
@@ -78,6 +79,7 @@ def test_unconfirmed_customer_does_not_take_over_a_guest_scan(api, brand, custom
     scan(api, code)
 
     assert statuses_of(api.as_customer(customer).verify(code)) == ("warning", "reserved", "not_eligible")
+    assert Scan.objects.earliest("pk").user is None
 
 
 def test_guest_scan_adopted_by_an_unconfirmed_customer_can_be_taken_over(
@@ -177,6 +179,7 @@ def test_address_confirmed_by_other_means_is_noticed_by_the_daily_retry(api, bra
 def test_verifying_the_address_releases_the_points(api, brand, customer, deliver_events):
     api.as_customer(customer).verify(factories.code(brand))
     deliver_events()
+    assert points_of(customer, brand) == 0
 
     confirmations.verify_address(user=customer, at=timezone.now())
     deliver_events()

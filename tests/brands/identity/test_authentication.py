@@ -90,6 +90,8 @@ def test_malformed_header_is_rejected(db, header):
 
 
 def test_deactivated_user_is_rejected_on_the_next_call(access, customer):
+    assert get("/api/who", f"Bearer {access}").status_code == 200
+
     User.objects.update(is_active=False)
 
     assert error_of(get("/api/who", f"Bearer {access}")) == (401, "TOKEN_INVALID")

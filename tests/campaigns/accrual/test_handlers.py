@@ -178,3 +178,5 @@ def test_a_blocked_member_earns_nothing(brand, customer, status):
     event = report(brand, customer, "log-user-login", {"type": "login"})
 
     assert event.outcome["error"] == "MEMBER_BLOCKED"
+    assert factories.account(customer, brand).points == 0
+    assert not LoyaltyTransaction.objects.exists()

@@ -239,6 +239,10 @@ def test_timeline_omits_lists_that_the_role_cannot_see(brand, customer, member, 
     page = support.get(page_of(member))
     filtered = support.get(page_of(member), {"kind": "staff"})
 
+    owners_page = browser(staff(brand)).get(page_of(member), {"kind": "staff"})
+
+    assert "Staff" in [chip.title for chip in owners_page.context["chips"]]
+    assert "badge" in {line.icon for line in owners_page.context["lines"]}
     assert "Staff" not in [chip.title for chip in page.context["chips"]]
     assert "badge" not in {line.icon for line in (*page.context["lines"], *filtered.context["lines"])}
     assert browser(staff(brand, role="printer")).get(page_of(member)).status_code in {403, 404}

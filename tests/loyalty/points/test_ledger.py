@@ -29,6 +29,8 @@ def test_credit_writes_an_entry_and_raises_balance_and_lifetime(account):
 
     assert (entry.balance, entry.lifetime, entry.current_level) == (Decimal("12.50"), Decimal("12.50"), "Bronze")
     assert LoyaltyTransaction.objects.get().points_earned == Decimal("12.50")
+    account.refresh_from_db()
+    assert (account.points, account.lifetime) == (Decimal("12.50"), Decimal("12.50"))
 
 
 def test_entry_gets_the_brand_of_its_account_by_default(account):

@@ -27,6 +27,8 @@ def test_order_returned_while_its_points_are_pending_is_not_rewarded(brand, cust
     releases.catch_up(at=timezone.now() + timedelta(days=15))
 
     assert settle() == 0
+    assert states() == [("waiting", "")]
+    assert (balance(customer, brand), balance(friend, brand)) == (0, 0)
 
 
 @pytest.mark.parametrize("return_or_cancel", [shop.return_order, shop.cancel])

@@ -140,7 +140,7 @@ def publish_portion(run: runner.Run) -> bool:
         if row is None or not row.is_gathered:
             return False
         left = quotas.left(row.brand_id, BrandQuota.Resource.BROADCASTS)
-        is_limited = left == 0
+        is_limited = left == 0 and (row.published_to or 0) < row.last_notification
         if is_limited:
             row.next_at = quotas.begin_of_day(at) + timedelta(days=1)
             row.save(update_fields=["next_at"])

@@ -184,6 +184,15 @@ def test_broadcast_above_the_daily_quota_continues_the_next_day(sender, box, wor
     assert sorted(box.recipients) == sorted(each.email for each in customers)
 
 
+def test_broadcast_that_just_fits_the_daily_quota_is_sent(sender, customer, settings):
+    settings.QUOTAS = {**settings.QUOTAS, "broadcasts": 1}
+
+    broadcast = send(factories.broadcast(sender))
+
+    assert (broadcast.state, broadcast.published, broadcast.next_at) == ("sent", 1, None)
+    assert "limit" not in broadcast.job.log
+
+
 def test_daily_quota_of_jobs_limits_broadcasts(sender, customer, settings):
     settings.QUOTAS = {**settings.QUOTAS, "jobs": 1}
     send(factories.broadcast(sender))

@@ -98,11 +98,22 @@ def _replay(event: Event) -> dict[str, Any]:
     stored = Event.objects.filter(brand=event.brand, source=event.source, event_id=event.event_id).first()
     if stored is None:  # it was old and has just been deleted
         raise Unavailable("The earlier answer is kept no longer; please try again.")
-    if (stored.detail_type, stored.detail) != (event.detail_type, event.detail):
+    if not _is_same_request(stored, event):
         raise IdempotencyKeyReused
     if stored.status == Event.Status.PENDING and stored.on_hold_for is None:
         raise RequestInProgress
     return _answer(stored)
+
+
+def _is_same_request(stored: Event, event: Event) -> bool:
+    """Whether both have the same content. The event of a merged account is stored as that of the current member."""
+    if (stored.detail_type, stored.detail) == (event.detail_type, event.detail):
+        return True
+    current = accounts.current_account(brand_id=event.brand_id, user_id=event.detail["arguments"]["user_id"])
+    if current is None:
+        return False
+    readdressed = {**event.detail, "arguments": {**event.detail["arguments"], "user_id": current.user_id}}
+    return (stored.detail_type, stored.detail) == (event.detail_type, readdressed)
 
 
 def _answer(event: Event) -> dict[str, Any]:

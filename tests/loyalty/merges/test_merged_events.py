@@ -127,6 +127,16 @@ def test_many_scans_pending_at_the_merge_are_all_credited_to_the_target(api, bra
     assert not Event.objects.filter(status="pending", detail_type="scan-auth").exists()
 
 
+def test_repeated_request_for_the_source_gets_the_same_answer(api, brand, target, source):
+    merge_accounts(brand, target, source)
+    hub, code = api.as_customer(source).hub(), factories.code(brand)
+
+    first, again = (hub.credit(source, code, idempotency_key="k1") for _ in range(2))
+
+    assert (again.status_code, again.json()) == (200, first.json())
+    assert error(hub.credit(factories.customer(brand), code, idempotency_key="k1")) == (422, "IDEMPOTENCY_KEY_REUSED")
+
+
 def test_scan_of_the_source_reported_by_the_hub_is_credited_to_the_target(api, brand, target, source):
     merge_accounts(brand, target, source)
 

@@ -13,7 +13,7 @@ import psycopg
 
 from brands.models.tenants import Brand
 from campaigns.accrual.snapshot import parse_levels
-from campaigns.accrual.types import AccrualReason
+from campaigns.accrual.types import AccrualReason, context_of
 from campaigns.earning.action_context import ActionContext
 from campaigns.earning.fields import ORDER
 from campaigns.replay import actions, drafts
@@ -242,7 +242,9 @@ class _Replay:
             return False
         if past.context.kind != self.rules.kind:
             return True
-        return len(past.reasons) == 1 and not self.rules.draft.rule.test(context)
+        if len(past.reasons) != 1:
+            return False
+        return not self.rules.draft.rule.test(context_of(past.reasons[0], context))
 
     def _advance_campaign(
         self,

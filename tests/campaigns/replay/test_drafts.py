@@ -139,6 +139,18 @@ def test_action_that_earned_later_does_not_count_twice(brand, customer):
     assert totals(replay_rule(real_rule)) == [4, 4]
 
 
+def test_draft_for_a_profile_field_counts_next_to_a_field_that_earned_before(brand, customer):
+    rule(brand, "log-user-profile-update", 4, "points", name="Real")
+    for fields in (["phone"], ["phone", "birthday"]):
+        payload = {"type": "profile", "completedFields": fields}
+        shop.report(brand, customer, "log-user-profile-update", payload)
+
+    condition = row("profile_field", "in", ["birthday"])
+    draft = draft_rule(brand, "log-user-profile-update", 3, "points", all_of=[condition])
+
+    assert totals(replay_rule(draft)) == [8, 11]
+
+
 def test_members_who_would_lose_points_are_listed(brand, customer):
     double = rule(brand, "scan-auth", 5, "bonus", name="Real")
     scan(brand, customer)

@@ -74,6 +74,17 @@ def test_each_completed_profile_field_earns_once(brand, customer):
     assert ledger() == [("profile:phone", 3), ("profile:birthday", 3), ("profile:city", 3)]
 
 
+def test_notification_names_the_field_that_earned(brand, customer):
+    factories.earning_rule(brand, "log-user-profile-update", value=3)
+    report(brand, customer, "log-user-profile-update", {"type": "profile", "completedFields": ["phone"]})
+
+    report(brand, customer, "log-user-profile-update", {"type": "profile", "completedFields": ["city", "phone"]})
+
+    entry = LoyaltyTransaction.objects.get(reason_id="profile:city")
+    payload = Event.objects.filter(detail_type="notify").latest("pk").detail["payload"]
+    assert (payload["transaction_id"], payload["note"]) == (str(entry.pk), entry.note)
+
+
 def test_profile_change_that_completes_no_field_earns_nothing(brand, customer):
     factories.earning_rule(brand, "log-user-profile-update")
 

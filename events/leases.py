@@ -232,15 +232,14 @@ def retry_later(delivery: LeasedEvent, error: Exception) -> bool:
     now = timezone.now()
     rows = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
     what = readable(f"{type(error).__name__}: {error}")
-    wait = error.after if isinstance(error, RetryLater) else pause(delivery.attempts)
-    over = now >= delivery.give_up_at
-    if over:
-        rows.update(status=Event.Status.DEAD, last_error=what, finished_at=now)
-    else:
-        hours = error.retry_hours if isinstance(error, RetryLater) else 0
-        longest = Greatest(F("give_up_at"), F("created_at") + timedelta(hours=hours))
-        rows.update(due_at=now + wait, last_error=what, crashes=0, give_up_at=longest)
-    return over
+    wait, hours = pause(delivery.attempts), 0
+    if isinstance(error, RetryLater):
+        wait, hours = error.after, error.retry_hours
+    longest = Greatest(F("give_up_at"), F("created_at") + timedelta(hours=hours))
+    in_time = rows.alias(longest=longest).filter(longest__gt=now)
+    if in_time.update(due_at=now + wait, last_error=what, crashes=0, give_up_at=longest):
+        return False
+    return bool(rows.update(status=Event.Status.DEAD, last_error=what, finished_at=now))
 
 
 def hasten(event_ids: Sequence[int], *, at: datetime) -> None:

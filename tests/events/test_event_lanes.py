@@ -29,9 +29,15 @@ def retry_in_90_seconds(delivery: messages.LeasedEvent) -> None:
     raise messages.RetryLater(message, after=timedelta(seconds=90))
 
 
+def wait_for_four_days(delivery: messages.LeasedEvent) -> None:
+    message = "not yet"
+    raise messages.RetryLater(message, after=timedelta(minutes=5), retry_hours=96)
+
+
 @pytest.fixture(autouse=True)
 def lanes(settings):
     handlers = {"letter": finish_and_record, "scan-like": finish_and_record, "busy": retry_in_90_seconds}
+    handlers["patient"] = wait_for_four_days
     settings.EVENT_HANDLERS = {kind: f"{handler.__module__}.{handler.__name__}" for kind, handler in handlers.items()}
     settings.EVENT_LANES = {"letter": "letters", "busy": "letters"}
     messages.handler_of.cache_clear()
@@ -87,6 +93,17 @@ def test_retry_hours_set_how_long_an_event_is_retried():
 
     retry_period = Event.objects.get().give_up_at - at
     assert timedelta(hours=71, minutes=59) < retry_period < timedelta(hours=72, minutes=1)
+
+
+@pytest.mark.parametrize(("hours_ago", "status"), [(25, "pending"), (97, "dead")])
+def test_handler_may_ask_for_a_longer_retry_period_after_an_outage(hours_ago, status):
+    publish("patient")
+    stored_at = timezone.now() - timedelta(hours=hours_ago)
+    Event.objects.update(created_at=stored_at, give_up_at=stored_at + timedelta(hours=24))
+
+    worker.drain()
+
+    assert Event.objects.get().status == status
 
 
 def test_publishing_once_ignores_an_id_that_is_already_stored():

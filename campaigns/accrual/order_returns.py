@@ -1,6 +1,6 @@
 """Handlers of what a shop reports about an order after it was credited: a return, a cancellation, a delivery."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
@@ -11,6 +11,7 @@ from core.errors import DomainError, raises
 from core.json_values import json_number
 from events import leases, messages
 from events.messages import LeasedEvent, RetryLater
+from events.models import Event
 from loyalty.errors import OrderOfAnother, OrderUnknown, ReturnExceedsOrder, ReturnIdReused
 from loyalty.orders import releases, returns
 from loyalty.orders.returns import OrderReturnRequest
@@ -47,7 +48,7 @@ def on_order_return(event: LeasedEvent) -> None:
                 )
             leases.finish(event, outcome=outcome, following=followups, at=now)
     except OrderUnknown as error:
-        if now - event.time < WAIT:
+        if may_wait(event, at=now):
             returns.note_waiting(request)
             raise wait_for_order(event) from error
         returns.reject_waiting(request)
@@ -74,9 +75,14 @@ def on_order_delivered(event: LeasedEvent) -> None:
                 at=now,
             )
     except OrderUnknown as error:
-        if now - event.time < WAIT:
+        if may_wait(event, at=now):
             raise wait_for_order(event) from error
         raise
+
+
+def may_wait(event: LeasedEvent, *, at: datetime) -> bool:
+    """Whether the event arrived less than WAIT ago; it may have happened long before."""
+    return Event.objects.filter(pk=event.id, created_at__gt=at - WAIT).exists()
 
 
 def wait_for_order(event: LeasedEvent) -> RetryLater:

@@ -248,13 +248,21 @@ def test_return_before_its_order_waits_for_the_order(brand, customer):
 
 def test_return_without_an_order_is_rejected_after_three_days(brand, customer):
     event = shop.return_order(brand, customer)
-    Event.objects.filter(pk=event.pk).update(time=timezone.now() - timedelta(hours=73), due_at=timezone.now())
+    Event.objects.filter(pk=event.pk).update(created_at=timezone.now() - timedelta(hours=73), due_at=timezone.now())
 
     worker.drain()
 
     event.refresh_from_db()
     assert (event.status, event.outcome["error"]) == ("refused", "ORDER_UNKNOWN")
     assert OrderReturn.objects.get().status == "rejected"
+
+
+@pytest.mark.parametrize("kind", ["order-returned", "order-delivered"])
+def test_event_that_arrives_days_late_waits_for_its_order_too(brand, customer, kind):
+    payload = {"type": kind, "order": {"orderId": "A-1"}}
+    event = shop.report(brand, customer, kind, payload, at=timezone.now() - timedelta(days=4))
+
+    assert event.status == "pending"
 
 
 # --- Levels and campaigns --------------------------------------------------------------------------------------------

@@ -110,9 +110,9 @@ def _has_rule(brand: Brand, day: date) -> bool:
     noon, end = moment_of(brand, day), local_time.midnight(day + timedelta(days=1), brand.zone)
     rules = EarningRule.objects.filter(brand=brand, kind=KIND, state=EarningRule.State.ACTIVE)
     return any(
-        rule.starts_at <= noon if rule.starts_at else rule.state_changed_at < end
+        rule.state_changed_at < end
         for rule in rules
-        if rule.ends_at is None or rule.ends_at > noon
+        if (rule.starts_at is None or rule.starts_at <= noon) and (rule.ends_at is None or rule.ends_at > noon)
     )
 
 

@@ -74,7 +74,7 @@ def _portions(brand_id: int, at: datetime) -> Iterator[list[UserPoints]]:
     Members with an opening balance from another programme do not count as new.
     """
     rules = EarningRule.objects.filter(brand=brand_id, kind=KIND, state=EarningRule.State.ACTIVE)
-    since = min((rule.starts_at or rule.state_changed_at for rule in rules), default=at)
+    since = min((max(rule.starts_at or rule.state_changed_at, rule.state_changed_at) for rule in rules), default=at)
     entries = LoyaltyTransaction.objects.filter(user_point=OuterRef("pk"))
     waiting = OpeningBalance.objects.filter(brand=brand_id, user=OuterRef("user"))
     rows = UserPoints.objects.filter(

@@ -127,6 +127,13 @@ def test_birthday_is_rewarded_only_after_its_lead_days(brand, customer, today, d
     assert publish_and_credit() == paid
 
 
+def test_birthday_while_the_rule_was_paused_earns_nothing(brand, customer, today):
+    birthday_rule(brand, since=timedelta(0), starts_at=timezone.now() - timedelta(days=90))
+    set_birthday(customer, brand, today - timedelta(days=1))
+
+    assert publish_and_credit() == 0
+
+
 def test_birthday_set_today_is_rewarded_next_year(brand, customer):
     birthday_rule(brand)
     stored_birthdays.change(customer.pk, brand.pk, text="06-15", at=noon(2026, 6, 15))

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from brands.models.tenants import Brand
 from campaigns.accrual import welcome
+from campaigns.models.earning_rules import EarningRule
 from events import worker
 from events.models import Event
 from loyalty.models.accounts import UserPoints
@@ -94,6 +95,15 @@ def test_members_from_before_the_rule_are_not_welcomed(brand, customer, joined_a
     UserPoints.objects.update(enrolled_at=timezone.now() - joined_ago)
 
     assert welcome.publish_welcomes(at=timezone.now()) == 0
+
+
+def test_members_who_joined_while_the_rule_was_paused_are_not_welcomed(brand, customer):
+    now = timezone.now()
+    resumed = welcome_rule(brand, starts_at=now - timedelta(days=90))
+    EarningRule.objects.filter(pk=resumed.pk).update(state_changed_at=now)
+    UserPoints.objects.update(enrolled_at=now - timedelta(hours=2))
+
+    assert welcome.publish_welcomes(at=now) == 0
 
 
 def test_member_with_an_opening_balance_is_not_welcomed(brand, customer):

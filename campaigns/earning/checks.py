@@ -1,7 +1,7 @@
 """Validates a rule before it is saved: problems by field, for the page, spreadsheet imports and brand files."""
 
 from datetime import datetime
-from typing import Any
+from decimal import Decimal
 
 from django.db.models import Q
 from django.utils.translation import gettext as _
@@ -89,10 +89,11 @@ def _spent(rule: EarningRule, rule_limits: tuple[Limit, ...]) -> Problems:
     budget = EarningRuleBudgetUse.objects.filter(rule=rule.pk).first() if own and rule.pk else None
     for limit in own if budget else ():
         assert budget is not None  # noqa: S101 - without one the loop has no items
-        spent: Any = budget.events if limit.what == EVENTS else budget.points
+        spent = Decimal(budget.events) if limit.what == EVENTS else budget.points
         if limit.amount < spent:
             message = _("The rule has already given %(spent)s. Enter at least that amount, or end the rule.")
-            return {"limits": message % {"spent": grouped(spent)}}
+            in_unit = spent * (limit.point_cost or 1)
+            return {"limits": message % {"spent": grouped(in_unit.normalize())}}
     return {}
 
 

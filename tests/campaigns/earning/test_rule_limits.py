@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from brands.staff_login.models import StaffMail
-from campaigns.earning import budgets
+from campaigns.earning import budgets, checks
 from campaigns.models.earning_rules import EarningRule, EarningRuleBudgetUse, EarningRuleUse
 from events import worker
 from loyalty.models.ledger import LoyaltyTransaction
@@ -49,6 +49,23 @@ def test_rule_gives_the_remaining_budget_and_then_nothing(brand, customer):
     assert texts_of(LoyaltyTransaction.objects.latest("pk").details, "en")[1] == (
         "bonus 10: 0 (all that there was to give has been given)"
     )
+
+
+@pytest.mark.parametrize(
+    ("lowered", "spent"),
+    [
+        (limit(per="rule", most=10), "25"),
+        (limit(per="rule", what="events", most=2), "3"),
+        (limit(per="rule", what="money", most=1, point_cost="0.10"), "2.5"),
+    ],
+)
+def test_budget_cannot_be_lowered_below_what_was_given(brand, lowered, spent):
+    new_rule = rule(brand, effect="bonus", limits=[lowered])
+    EarningRuleBudgetUse.objects.filter(rule=new_rule).update(points=25, events=3)
+
+    assert checks.problems_of(new_rule) == {
+        "limits": f"The rule has already given {spent}. Enter at least that amount, or end the rule."
+    }
 
 
 def test_owners_are_notified_once_of_a_used_up_budget(brand, customer):

@@ -18,7 +18,7 @@ from campaigns.earning.effects import amount_of, matching
 from campaigns.earning.fields import FIELDS, Needs
 from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
-from core.numbers import plural_number
+from core.numbers import grouped, plural_number
 
 ZERO, CENT = Decimal(0), Decimal("0.01")
 KINDS: dict[str, str] = {
@@ -85,7 +85,7 @@ def sentence(campaign: Campaign) -> str:
     if scope.group.parts:
         only = sentences.group_text(scope.group, campaign.brand)
         parts.append(_("only where %(conditions)s") % {"conditions": only})
-    parts.append(_("up to %(goal)s") % {"goal": f"{campaign.target_value:,}"})
+    parts.append(_("up to %(goal)s") % {"goal": grouped(campaign.target_value)})
     if campaign.is_repeatable:
         parts.append(_("again and again"))
     if campaign.budget is not None:
@@ -94,7 +94,7 @@ def sentence(campaign: Campaign) -> str:
             "at most %(points)s points for all members",
             plural_number(campaign.budget),
         )
-        parts.append(message % {"points": f"{campaign.budget.normalize():,f}"})
+        parts.append(message % {"points": sentences.display(campaign.budget)})
     return ", ".join(parts) + "."
 
 

@@ -8,6 +8,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from campaigns.models.campaigns import Campaign, RewardClaim, UserLoyaltyCampaign
+from core.numbers import grouped
 from loyalty.merges.parts import MergePart, Sides
 
 ZERO = Decimal(0)
@@ -21,12 +22,12 @@ def preview(sides: Sides) -> list[str]:
         progress = Decimal(combined(state_of(own) if own else None, state_of(source), source.campaign)["progress"])
         places = {
             "campaign": source.campaign.campaign_name,
-            "progress": f"{progress.normalize():f}",
-            "target": source.campaign.target_value,
+            "progress": grouped(progress.normalize()),
+            "target": grouped(source.campaign.target_value),
         }
         result.append(_("Campaign “%(campaign)s”: %(progress)s of %(target)s") % places)
     if waiting := claims_to_move(sides).count():
-        result.append(_("Rewards of milestones that wait to be claimed: %(count)s") % {"count": waiting})
+        result.append(_("Rewards of milestones that wait to be claimed: %(count)s") % {"count": grouped(waiting)})
     return result
 
 

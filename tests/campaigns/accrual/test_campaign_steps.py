@@ -1,12 +1,14 @@
 """Campaigns that count amounts or products, repeat, or count only some actions."""
 
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
-from django.utils import timezone
+from django.utils import timezone, translation
 
+from campaigns.accrual import scopes
 from campaigns.models.campaigns import Campaign, RewardClaim, UserLoyaltyCampaign
 from campaigns.progress.overview import campaign_statuses
 from events import worker
@@ -32,6 +34,13 @@ def test_campaign_counts_the_amount_paid_after_discount(brand, customer):
     assert (first["progress"], first["exact_progress"], first["step"]) == (49, 49.9, 49.9)
     assert (second["progress"], second["exact_progress"], second["step"]) == (100, 100, 50.1)
     assert progress_of() == (100, 1)
+
+
+def test_campaign_is_described_with_numbers_in_the_readers_language(brand):
+    campaign = amount_campaign(brand, 1500, budget=Decimal("20000.50"))
+
+    with translation.override("de"):
+        assert "1.500, höchstens 20.000,5 Punkte" in scopes.sentence(campaign)
 
 
 def test_amount_beyond_the_goal_is_not_counted(brand, customer):

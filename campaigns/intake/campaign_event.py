@@ -87,11 +87,12 @@ def process_campaign_event(action: Action) -> dict[str, Any]:
 
 def check_user(action: Action) -> None:
     """An app key acts only for its own user; a hub key for the token's user and any customer of its brand."""
-    is_bearer = action.user_id == action.bearer_id
-    if not is_bearer and accounts.find(brand=action.brand, user_id=action.user_id) is None:
-        raise UserNotFound
-    if not is_bearer and action.key_kind != ApiKey.Kind.HUB:
+    if action.user_id == action.bearer_id:
+        return
+    if action.key_kind != ApiKey.Kind.HUB:
         raise Forbidden("An app key acts only for the user of the access token.")
+    if accounts.find(brand=action.brand, user_id=action.user_id) is None:
+        raise UserNotFound
 
 
 def _replay(event: Event) -> dict[str, Any]:

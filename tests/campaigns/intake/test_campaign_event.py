@@ -110,7 +110,10 @@ def test_hub_acts_for_any_customer_of_the_brand(hub, brand):
 
 
 def test_app_acts_for_its_own_customer_only(app, brand):
-    assert error(scan(app, factories.customer(brand), factories.code(brand))) == (403, "FORBIDDEN")
+    code, customer_elsewhere = factories.code(brand), factories.customer(factories.brand())
+
+    assert error(scan(app, factories.customer(brand), code)) == (403, "FORBIDDEN")
+    assert error(scan(app, customer_elsewhere, code)) == (403, "FORBIDDEN")  # it does not say who is a customer
 
 
 @pytest.mark.parametrize("kind", ["order", "profile", "login"])

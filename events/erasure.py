@@ -11,6 +11,7 @@ from typing import Any
 from django.db import transaction
 
 from core.db.statements import command, part
+from core.json_values import ENCODER
 from events import leases
 from events.messages import LeasedEvent, NewEvent
 from events.models import Event
@@ -21,7 +22,8 @@ PORTION = 50_000  # IDs checked in one transaction
 ERASE_EVENTS = part("events/sql/erase_events.sql")
 ERASE_WAITING = command("events/sql/erase_waiting_events.sql", erase_events=ERASE_EVENTS)
 ERASE_PORTION = command("events/sql/erase_portion_of_events.sql", erase_events=ERASE_EVENTS)
-ERASED_OUTCOME = '{"error": "PERSON_ERASED", "message": "The person\'s data was erased.", "details": {}}'
+ERASED_CODE = "PERSON_ERASED"  # only on events; no answer has this code
+ERASED_OUTCOME = ENCODER.encode({"error": ERASED_CODE, "message": "The person's data was erased.", "details": {}})
 
 
 def drop_waiting(*, user_id: int, brand_id: int, to: int, at: datetime) -> int:

@@ -21,6 +21,7 @@ from core.errors import (
 from core.json_values import json_safe
 from events import delivery as events
 from events import leases, publishing
+from events.erasure import ERASED_CODE
 from events.models import Event
 from loyalty.errors import EmailNotConfirmed
 from loyalty.points import accounts
@@ -122,6 +123,8 @@ def _answer(event: Event) -> dict[str, Any]:
         result: dict[str, Any] = event.outcome
         return result
     if event.status == Event.Status.REJECTED and event.outcome is not None:
+        if event.outcome["error"] == ERASED_CODE:
+            raise UserNotFound
         raise StoredError(event.outcome)
     if event.on_hold_for is not None:
         raise EmailNotConfirmed

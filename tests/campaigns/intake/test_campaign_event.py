@@ -8,8 +8,10 @@ import pytest
 from authcodes.models.scans import Scan
 from authcodes.recalls import recalls
 from campaigns.api.campaign_event import message_of
+from events import delivery
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
+from tests.loyalty.members.erasure.conftest import erase
 from tests.support import factories
 from tests.support.api import error
 
@@ -225,6 +227,18 @@ def test_blocked_member_earns_nothing(app, brand, customer):
     UserPoints.objects.update(status=UserPoints.Status.BLOCKED)
 
     assert error(app.credit(customer, factories.code(brand))) == (403, "MEMBER_BLOCKED")
+
+
+def test_action_of_a_customer_who_is_erased_at_the_same_time_is_rejected(hub, brand, customer, monkeypatch):
+    other_customer, deliver = factories.customer(brand), delivery.deliver
+
+    def deliver_after_erasure(leased):
+        erase(other_customer, brand)
+        return deliver(leased)
+
+    monkeypatch.setattr(delivery, "deliver", deliver_after_erasure)
+
+    assert error(scan(hub, other_customer, factories.code(brand))) == (404, "USER_NOT_FOUND")
 
 
 def test_brand_with_manual_enrolment_requires_an_enrolled_customer(api, brand):

@@ -211,14 +211,6 @@ class EarningRule(models.Model):
         """Whether the stored state is active; see `state_at` for the dates."""
         return self.state == self.State.ACTIVE
 
-    @is_active.setter
-    def is_active(self, value: bool) -> None:
-        """Set by files and the API. False pauses an active rule and leaves drafts and ended rules unchanged."""
-        if value:
-            self.state = self.State.ACTIVE
-        elif self.state == self.State.ACTIVE:
-            self.state = self.State.PAUSED
-
     def state_at(self, at: datetime) -> str:
         """`scheduled` before an active rule's start, `ended` after an active or paused one's end, else as stored."""
         if self.state == self.State.ACTIVE and self.starts_at and at < self.starts_at:

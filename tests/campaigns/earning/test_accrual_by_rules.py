@@ -99,7 +99,7 @@ def test_rule_change_applies_to_the_next_action(brand, customer):
     assert scan(brand, customer) == 2
     EarningRule.objects.filter(pk=new_rule.pk).update(reward_value=3)
     assert scan(brand, customer) == 3
-    new_rule.is_active = False
+    new_rule.state = EarningRule.State.PAUSED
     new_rule.save()
     assert scan(brand, customer) == 1
     new_rule.delete()

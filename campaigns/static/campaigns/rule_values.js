@@ -10,6 +10,13 @@ export const choice = (options, chosen, label, onchange) => {
 
 let lists = 0;
 
+// Texts in one input, separated by commas; one that contains a comma is in quotation marks.
+const quoted = (text) => (text.includes(",") ? `"${text}"` : text);
+const joined = (texts) => texts.map(quoted).join(", ");
+const separated = (text) => [...text.matchAll(/\s*"([^"]*)"\s*(?:,|$)|([^,]+)/g)]
+  .map(([, inQuotes, plain]) => (inQuotes ?? plain).trim())
+  .filter(Boolean);
+
 // `changed`: called after each change of a row. `optionsOf` and `named`: rows of the brand, by search text and by ids.
 export const editorsOf = ({ vocabulary, changed, optionsOf, named }) => {
   const labels = vocabulary.labels;
@@ -39,13 +46,13 @@ export const editorsOf = ({ vocabulary, changed, optionsOf, named }) => {
     return [made, list];
   };
   const listOfTexts = (row, field) => {
-    const [made, list] = suggested({ value: (Array.isArray(row.value) ? row.value : []).join(", "), title: labels.several });
-    const split = () => made.value.split(",").map((each) => each.trim()).filter(Boolean);
-    made.addEventListener("input", () => { row.value = split(); changed(); });
+    const [made, list] = suggested({ value: joined(Array.isArray(row.value) ? row.value : []), title: labels.several });
+    made.addEventListener("input", () => { row.value = separated(made.value); changed(); });
     const offer = async () => {
-      const before = split().slice(0, -1);
-      const found = field.choices ? await optionsOf(field.choices, split().at(-1) || "") : [];
-      list.replaceChildren(...found.map(([value]) => element("option", { value: [...before, value].join(", ") })));
+      const texts = separated(made.value);
+      const query = (texts.pop() || "").replace(/^"/, "");
+      const found = field.choices ? await optionsOf(field.choices, query) : [];
+      list.replaceChildren(...found.map(([value]) => element("option", { value: joined([...texts, value]) })));
     };
     made.addEventListener("focus", offer);
     made.addEventListener("input", offer);

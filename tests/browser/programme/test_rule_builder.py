@@ -80,6 +80,27 @@ def test_rule_is_created_read_tried_and_activated(window, brand, size):
     assert rule.state == "active"
 
 
+def test_a_value_that_contains_a_comma_stays_one_value(window, brand):
+    factories.product(brand, category="Creams, Serums")
+    conditions = {"all": [{"field": "category", "operator": "in", "value": ["Creams, Serums"]}]}
+    rule = factories.earning_rule(brand, "scan-auth", 2, "bonus", name="Two", conditions=conditions, without_end=True)
+    staff = window("manager")
+    staff.goto(f"campaigns/earningrule/{rule.pk}/change/")
+    values = staff.page.locator("[data-rule-rows=conditions]").get_by_label("Several values")
+    expect(values).to_have_value('"Creams, Serums"')
+
+    values.press("End")
+    values.press_sequentially(', "crea')
+    offered = staff.page.locator("[data-rule-rows=conditions] datalist option")
+    expect(offered).to_have_attribute("value", '"Creams, Serums", "Creams, Serums"')
+    values.fill('"Creams, Serums", 12" tubes')
+    staff.page.locator("[name=_save]").first.click()
+    staff.wait_for_text("was changed successfully")
+
+    rule.refresh_from_db()
+    assert rule.conditions["all"][0]["value"] == ["Creams, Serums", '12" tubes']
+
+
 def test_trial_is_answered_although_the_sentence_is_updated_before(window, brand):
     factories.customer(brand, email="ana@example.com")
     rule = factories.earning_rule(brand, "log-user-login", 5, name="Hello", state="draft", without_end=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 from typing import Any
 
-from django.db.models import F, Func, Q
+from django.db.models import F, Func, Q, TextField, Value
 
 from brands.models.tenants import Brand
 
@@ -22,7 +22,9 @@ def _categories(brand: Any, query: str) -> list[tuple[str, str]]:
 
 
 def _tags(brand: Any, query: str) -> list[tuple[str, str]]:
-    rows = brand.products.order_by().annotate(tag=Func(F("tags"), function="unnest")).values_list("tag", flat=True)
+    texts = Func(F("tags"), Value("\n"), function="array_to_string", output_field=TextField())
+    products = brand.products.order_by().annotate(texts=texts).filter(texts__icontains=query)
+    rows = products.annotate(tag=Func(F("tags"), function="unnest")).values_list("tag", flat=True)
     names = sorted({name for name in rows.distinct()[: 10 * MAX_CHOICES] if query.casefold() in name.casefold()})
     return [(name, name) for name in names[:MAX_CHOICES]]
 

@@ -1,4 +1,4 @@
-"""The erasure of a person from events. Besides publishing, leases and retention, only this module writes Event.
+"""The erasure of a person from events.
 
 Waiting events are dropped in the erasure's own transaction. Finished events are not indexed by person, so an event of
 its own later erases them, in portions of the brand's events.

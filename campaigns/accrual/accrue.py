@@ -97,7 +97,8 @@ def settle_level(request: AccrualRequest, account: int, state: AccrualSnapshot) 
 
 
 def accrue_batch(requests: Sequence[AccrualRequest]) -> list[AccrualRequest]:
-    """Like accrue, for all requests without special needs: one statement reads, one writes, in one transaction.
+    """Like accrue, for all requests without special needs: one statement reads them, and one writes all that need the
+    same optional parts; each commits by itself.
 
     Returns the other requests: rejected, changed since the snapshot, or in need of a lock or an approval. Requests of
     one account are credited one after the other.

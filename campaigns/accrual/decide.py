@@ -76,7 +76,7 @@ def needs_no_lock(action: QualifyingAction, state: AccrualSnapshot) -> bool:
 
 
 def can_batch(action: QualifyingAction, state: AccrualSnapshot) -> bool:
-    """Whether the action can share a transaction with others: it needs neither a lock nor an external system."""
+    """Whether the action can share a statement with others: it needs neither a lock nor an external system."""
     return needs_no_lock(action, state) and not needs_approval(action, state)
 
 

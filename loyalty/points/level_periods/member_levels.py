@@ -113,8 +113,13 @@ def points_between(
 
 
 def due_at(rule: LevelRule, member: MemberLevel, day: date, oldest: datetime | None) -> datetime:
-    """When the account must be settled again: after `day`, which is settled."""
+    """When the account must be settled again: after `day`, which is settled.
+
+    Reaching a level does not change this moment, so it is no later than the first warning of a level reached after it.
+    """
     days = [rule.counted_points_change_on(day, oldest.astimezone(rule.zone).date() if oldest else None)]
+    if rule.warning_days:
+        days.append(rule.warns_on(rule.last_day_of_level(day)))
     if member.until:
         days.append(rule.first_day_after_grace(member.until))
         if rule.warning_days and member.warned_until != member.until:

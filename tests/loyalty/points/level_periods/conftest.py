@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 
 from brands.models.tenants import Brand
+from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import LevelChange
 from loyalty.points import consistency
@@ -77,3 +78,8 @@ def assert_ledger_is_consistent() -> None:
 def level_of(member):
     member.refresh_from_db()
     return member.current_level, member.period_points, member.level_until
+
+
+def payloads_of(brand, template):
+    events = Event.objects.filter(brand=brand, detail_type="notify").order_by("id")
+    return [event.detail["payload"] for event in events if event.detail["payload"]["template"] == template]

@@ -6,13 +6,8 @@ from events.models import Event
 from loyalty.models.levels import LevelChange
 from loyalty.points.level_periods import run
 from loyalty.points.level_periods.settle import settle
-from tests.loyalty.points.level_periods.conftest import assert_ledger_is_consistent, level_of, on
+from tests.loyalty.points.level_periods.conftest import assert_ledger_is_consistent, level_of, on, payloads_of
 from tests.support import factories
-
-
-def payloads_of(brand, template):
-    events = Event.objects.filter(brand=brand, detail_type="notify").order_by("id")
-    return [event.detail["payload"] for event in events if event.detail["payload"]["template"] == template]
 
 
 def test_level_is_reached_by_the_points_of_one_year(new_programme):
@@ -200,6 +195,20 @@ def test_member_with_enough_points_is_not_warned(new_programme):
     programme.night(on("2027-12-02"))
 
     assert payloads_of(programme.brand, "NOTIFY_LEVEL_ENDING") == []
+
+
+def test_member_is_warned_of_a_rolling_level_that_the_first_points_reached(new_programme):
+    programme = new_programme(level_period="rolling", level_period_months=12, level_warning_days=30)
+    member = programme.member()
+    programme.earn(member, 120, on("2026-03-10"))
+
+    programme.night(on("2027-02-07"))
+    assert payloads_of(programme.brand, "NOTIFY_LEVEL_ENDING") == []
+    for day in ("2027-02-08", "2027-02-20"):
+        programme.night(on(day))
+
+    (warning,) = payloads_of(programme.brand, "NOTIFY_LEVEL_ENDING")
+    assert (warning["level_name"], warning["level_until"]) == ("Silver", "2027-03-10")
 
 
 def test_without_warning_days_only_the_lowered_level_is_notified(new_programme):

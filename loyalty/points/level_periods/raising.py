@@ -58,9 +58,12 @@ def note_raised(*, brand: Brand, raised: Iterable[tuple[int, str, str, Decimal]]
 
 
 def set_level(row: UserPoints, level: str, *, until: date | None, reason: str, at: datetime) -> None:
-    """Give a locked account the level and end of another account, or its own previous ones."""
+    """Give a locked account the level and end of another account, or its own previous ones.
+
+    The account is due at once, because the end may come, and be warned of, before the account was due.
+    """
     rows = UserPoints.objects.filter(pk=row.pk)
-    rows.update(current_level=level, level_until=until, level_warned_until=None, updated_at=at)
+    rows.update(current_level=level, level_until=until, level_warned_until=None, level_due_at=at, updated_at=at)
     change = Change(row.pk, row.user_id, row.current_level, level, reason, row.period_points, until)
     member_levels.add_history([change], brand_id=row.brand_id, at=at)
 

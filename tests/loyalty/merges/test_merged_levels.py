@@ -4,7 +4,7 @@ import pytest
 
 from loyalty.points.level_periods.member_levels import Reason
 from tests.loyalty.merges.conftest import merge_accounts, undo_merge
-from tests.loyalty.points.level_periods.conftest import Programme, on
+from tests.loyalty.points.level_periods.conftest import Programme, on, payloads_of
 from tests.support import factories, shop
 
 pytestmark = pytest.mark.django_db
@@ -51,6 +51,19 @@ def test_higher_level_of_the_two_stays_until_its_end(programme):
     assert level_of(programme, target) == ("Silver", "2027-12-31", 120)
     assert level_of(programme, source)[:2] == ("Gold", "2026-12-31")
     assert shop.inconsistencies() == []
+
+
+def test_member_is_warned_of_the_end_of_a_level_from_the_ended_account():
+    programme = Programme(level_warning_days=30)
+    target = programme.earn(programme.member(), 120, on("2026-02-01"))
+    source = programme.earn(programme.member(), 600, on("2025-03-01"))
+    merge_accounts(programme.brand, target.user, source.user, at=on("2026-04-01"))
+
+    for day in ("2026-04-02", "2026-12-01", "2026-12-20"):
+        programme.night(on(day))
+
+    (warning,) = payloads_of(programme.brand, "NOTIFY_LEVEL_ENDING")
+    assert (warning["level_name"], warning["level_until"]) == ("Gold", "2026-12-31")
 
 
 def test_ended_account_gets_no_level_period_when_settings_change(programme):

@@ -64,15 +64,16 @@ def amount_returned(
 
 
 def cost_of(returned: Sequence[Item], paid: Decimal, bought: Sequence[Item], before: ReturnedBefore) -> Decimal:
-    """The returned items' share of `paid`: by price, or by quantity if the prices are zero."""
+    """The returned items' share of `paid` by their prices; nothing if no item had a price."""
     total = sum((worth_of(item) for item in bought), ZERO)
+    gone = quantities(before.items, bought)
     cost = ZERO
-    for name, quantity in quantities(returned).items():
-        same = [item for item in bought if name in names_of(item)]
+    for lines, quantity in quantities(returned, bought).items():
+        same = [bought[line] for line in lines]
         owned = sum(int(item["quantity"]) for item in same)
-        gone = quantities(before.items).get(name, 0)
-        if quantity > owned - gone:
-            left = max(owned - gone, 0)
+        left = max(owned - sum(count for others, count in gone.items() if others <= lines), 0)
+        if quantity > left:
+            name = next(name_of(item) for item in returned if lines_of(item, bought) == lines)
             message = ngettext(
                 "Only %(left)s of the item %(item)s is left to return.",
                 "Only %(left)s of the item %(item)s are left to return.",
@@ -96,12 +97,23 @@ def names_of(item: Item) -> set[tuple[str, str]]:
     return {(name, str(item[name])) for name in ("productId", "sku") if item.get(name) is not None}
 
 
-def quantities(items: Sequence[Item]) -> dict[tuple[str, str], int]:
-    """The quantity of each item. An item is identified by its product's id if it has one."""
-    result: dict[tuple[str, str], int] = {}
+def name_of(item: Item) -> tuple[str, str]:
+    """The identifier that counts in a return: the product's id if it has one."""
+    return min(names_of(item))
+
+
+def lines_of(item: Item, bought: Sequence[Item]) -> frozenset[int]:
+    """The positions in the order of what a returned item names. Its product's id and its SKU name the same line."""
+    name = name_of(item)
+    return frozenset(line for line, each in enumerate(bought) if name in names_of(each))
+
+
+def quantities(items: Sequence[Item], bought: Sequence[Item]) -> dict[frozenset[int], int]:
+    """The quantity of returned items by the lines of the order that they name."""
+    result: dict[frozenset[int], int] = {}
     for item in items:
-        name = min(names_of(item))
-        result[name] = result.get(name, 0) + int(item["quantity"])
+        lines = lines_of(item, bought)
+        result[lines] = result.get(lines, 0) + int(item["quantity"])
     return result
 
 

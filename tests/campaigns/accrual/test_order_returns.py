@@ -83,6 +83,23 @@ def test_returned_items_count_at_their_discounted_price(brand, customer):
     assert shop.point_totals(brand, customer) == (0, 0, 0)
 
 
+def test_item_cannot_be_returned_again_under_its_other_identifier(brand, customer):
+    hat, bag = ({"productId": 1, "sku": "HAT"}, {"productId": 2, "sku": "BAG"})
+    shop.buy(
+        brand, customer, subtotal="100.00", items=[{**each, "quantity": 1, "unitPrice": "50.00"} for each in (hat, bag)]
+    )
+    twice = [{"sku": "HAT", "quantity": 1}, {"productId": 1, "quantity": 1}]
+
+    at_once = shop.return_order(brand, customer, return_id="R-1", items=twice)
+    by_sku = shop.return_order(brand, customer, return_id="R-2", items=twice[:1])
+    by_product = shop.return_order(brand, customer, return_id="R-3", items=twice[1:])
+
+    assert at_once.outcome["details"] == {"field": "items", "left": 1, "item": "HAT"}
+    assert by_sku.outcome["amount"] == 50
+    assert by_product.outcome["details"] == {"field": "items", "left": 0, "item": "1"}
+    assert shop.point_totals(brand, customer) == (5, 0, 0)
+
+
 @pytest.mark.parametrize(
     ("return_fields", "left"),
     [

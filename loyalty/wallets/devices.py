@@ -20,7 +20,9 @@ def register(*, wallet_pass: WalletPass, device: str, push_token: str, at: datet
     PassTokenInvalid if the pass's token changed in the meantime, because its person was erased.
     """
     with transaction.atomic():
-        if WalletPass.objects.select_for_update(no_key=True).get(pk=wallet_pass.pk).token != wallet_pass.token:
+        known_token = wallet_pass.token
+        wallet_pass = WalletPass.objects.select_for_update(no_key=True).get(pk=wallet_pass.pk)  # it may have changed
+        if wallet_pass.token != known_token:
             raise PassTokenInvalid
         rows = WalletDevice.objects.filter(device=device, wallet_pass__brand_id=wallet_pass.brand_id)
         rows.exclude(push_token=push_token).update(push_token=push_token, registered_at=at)

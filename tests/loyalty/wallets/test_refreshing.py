@@ -18,7 +18,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.wallets import WalletDevice, WalletPass
 from loyalty.points import adjustments
-from loyalty.wallets import handlers, passes
+from loyalty.wallets import devices, handlers, passes
 from tests.loyalty.wallets.conftest import on_device
 from tests.support import factories
 from tests.support.fakes import wallets
@@ -102,6 +102,21 @@ def test_change_during_a_push_causes_another_push(apple_pass, account, apns, del
     apple_pass.refresh_from_db()
     assert apns.tokens == ["aaaaaaaaaaaa"] * 2
     assert (apple_pass.version, apple_pass.pushed_version) == (3, 3)
+
+
+def test_device_is_notified_of_a_change_during_its_registration(brand, account, apns, deliver_wallets):
+    wallets.apple(brand)
+    issued, _new = passes.issue(account=account, platform="apple", at=timezone.now())
+    passes.mark_downloaded(wallet_pass=issued)
+    issued.refresh_from_db()  # as the request for the registration reads it
+    adjust(account)
+    deliver_wallets()
+    assert apns.tokens == []
+
+    devices.register(wallet_pass=issued, device="phone", push_token="aaaaaaaaaaaa", at=timezone.now())
+    deliver_wallets()
+
+    assert apns.tokens == ["aaaaaaaaaaaa"]
 
 
 def test_refresh_waits_for_the_merge_seconds(apple_pass, account, settings):

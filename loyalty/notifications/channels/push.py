@@ -48,7 +48,10 @@ def send(message: OutboundMessage) -> str:
     A repeated message replaces the first one on the device, by its tag and collapse id.
     """
     check_may_send(message)
-    account = service_account(message.settings.fcm_service_account)
+    try:
+        account = service_account(message.settings.fcm_service_account)
+    except Invalid as invalid:  # removed since the message was queued
+        raise Failed(invalid.message) from invalid
     answer = post(
         f"{settings.FCM_URL}/v1/projects/{account.project_id}/messages:send",
         json.dumps({"message": message_of(message)}).encode(),

@@ -6,6 +6,7 @@ from django.utils import timezone
 from loyalty.models.messages.addresses import SuppressedAddress
 from loyalty.models.notifications import (
     NotificationDelivery,
+    NotificationSettings,
 )
 from loyalty.notifications import devices
 from tests.loyalty.notifications.conftest import SMS_NUMBER, change_preferences, delivery_log, run_until_done
@@ -66,3 +67,15 @@ def test_failing_channel_does_not_affect_others(brand, customer, own, box, with_
     work()
 
     assert sorted(delivery_log()) == [("email", "sent"), ("push", "sent"), ("sms", "queued")]
+
+
+def test_push_fails_if_the_brands_service_account_is_gone(brand, customer, own, box, with_push, notify, work):
+    register_device(customer, brand)
+    with_push.answers.append((503, {}, {}))
+    notify(customer)
+    work()
+    NotificationSettings.objects.filter(pk=own.pk).update(push_on=False, fcm_service_account="")
+
+    run_until_done(work)
+
+    assert sorted(delivery_log()) == [("email", "sent"), ("push", "failed")]

@@ -24,7 +24,7 @@ from loyalty.errors import MemberBlocked, MemberMerged
 from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
 from loyalty.models.webhooks import WebhookType
-from loyalty.points import ledger
+from loyalty.points import accounts, ledger
 from loyalty.points.balance_events import balance_changed
 from loyalty.points.ledger import Credit
 from loyalty.points.level_periods.raising import raise_level
@@ -53,11 +53,12 @@ def adjust(*, account: UserPoints, points: Decimal, key: UUID, audit_context: Au
     reason or points, or above the user's daily limit; MemberBlocked; NotEnoughPoints if the balance would become
     negative; and PointsAlreadyClaimed if this key's adjustment exists already.
     """
-    check_adjustment(account=account, points=points, reason=audit_context.reason)
+    check_request(points=points, reason=audit_context.reason)
     is_bounded = points > 0 and not (audit_context.user is not None and audit_context.user.is_superuser)
     with transaction.atomic():
         if is_bounded:
             lock_additions(brand_id=account.brand_id, by=audit_context.user)
+        lock_open(account=account, points=points)
         write = ledger.credit if points > 0 else ledger.debit
         reason_id = f"{ledger.ADJUSTED}{key}"
         line = write(
@@ -80,11 +81,17 @@ def adjust(*, account: UserPoints, points: Decimal, key: UUID, audit_context: Au
     return made
 
 
-def check_adjustment(*, account: UserPoints, points: Decimal, reason: str) -> None:
+def check_request(*, points: Decimal, reason: str) -> None:
     if not reason.strip():
         raise Invalid(_("Enter a reason for the adjustment."), details={"field": "reason"})
     if not points or points != points.quantize(Decimal("0.01")):
         raise Invalid(_("Enter an amount above 0 with at most two decimals."), details={"field": "amount"})
+
+
+def lock_open(*, account: UserPoints, points: Decimal) -> None:
+    """Lock the account, and check that it is open: it may have been merged or blocked since it was read."""
+    accounts.lock(account=account.pk)
+    account.refresh_from_db(fields=["status"])
     if account.status == UserPoints.Status.MERGED:
         raise MemberMerged
     if points > 0 and account.status == UserPoints.Status.BLOCKED:

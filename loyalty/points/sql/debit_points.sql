@@ -3,7 +3,7 @@
 WITH locked AS (
     SELECT user_point_id FROM user_points
      WHERE user_point_id = %(account)s::bigint AND points >= %(points)s::numeric
-       FOR UPDATE
+       FOR NO KEY UPDATE
 ), entry AS (
     INSERT INTO loyalty_transaction
            (user_point_id, points_earned, points_redeemed, points_expired, reason, reason_id, note,

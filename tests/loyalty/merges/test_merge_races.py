@@ -2,17 +2,20 @@
 
 import time
 import uuid
+from decimal import Decimal
 
 import pytest
 from django.utils import timezone
 
+from brands.audit_log import AuditContext
 from events import worker
-from loyalty.errors import MemberBlocked
+from loyalty.errors import MemberBlocked, MemberMerged
 from loyalty.merges import merge as merging
 from loyalty.models.ledger import AccountMerge, LoyaltyTransaction
 from loyalty.orders import releases
 from loyalty.orders.releases import DuePending
 from loyalty.points import accounts
+from loyalty.points.adjustments import adjust
 from loyalty.rewards import redeem
 from loyalty.rewards.redeem import RedemptionRequest
 from tests.loyalty.merges.conftest import merge_accounts, undo_merge
@@ -114,6 +117,33 @@ def test_redemption_before_a_merge_moves_to_the_target(brand, target, source):
     assert (account_merge.points, len(account_merge.moved["redemptions"])) == (0, 1)
     assert balances(brand, target, source) == [0, 0]
     assert shop.inconsistencies() == []
+
+
+def adjustment(brand, member, points):
+    """An adjustment of the account as it is now."""
+    account, context = factories.account(member, brand), AuditContext(None, timezone.now(), "", "For you")
+    return lambda: adjust(account=account, points=Decimal(points), key=uuid.uuid4(), audit_context=context)
+
+
+@pytest.mark.parametrize("points", [10, -10])
+def test_adjustment_waiting_for_a_merge_changes_no_ended_account(brand, target, source, points):
+    factories.points(source, brand, 10)
+
+    result = run_during_transaction(lambda: merge_accounts(brand, target, source), adjustment(brand, source, points))
+
+    assert isinstance(result, MemberMerged)
+    assert balances(brand, target, source) == [10, 0]
+    assert shop.inconsistencies() == []
+
+
+def test_control_without_the_lock_an_adjustment_changes_the_ended_account(brand, target, source, monkeypatch):
+    monkeypatch.setattr(accounts, "lock", lambda **_: None)
+    factories.points(source, brand, 10)
+
+    run_during_transaction(lambda: merge_accounts(brand, target, source), adjustment(brand, source, 10))
+
+    assert balances(brand, target, source) == [10, 10]
+    assert [row[0] for row in shop.inconsistencies()] == ["merge is not what ledger and accounts say"]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from brands.models.tenants import Brand
 from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
-from loyalty.points import adjustments, ledger
+from loyalty.points import accounts, adjustments, ledger
 from tests.loyalty.points.adjusting import KEY, adjust, numbers
 from tests.support import factories
 from tests.support.concurrency import run_concurrently
@@ -64,7 +64,8 @@ class TestRaces:
     @pytest.fixture
     def without_lock(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         """Check the balance without locking the account, and drop the constraint on it."""
-        monkeypatch.setattr(ledger, "DEBIT_POINTS", with_replacements(ledger.DEBIT_POINTS, ("FOR UPDATE", "")))
+        monkeypatch.setattr(accounts, "lock", lambda **_: None)
+        monkeypatch.setattr(ledger, "DEBIT_POINTS", with_replacements(ledger.DEBIT_POINTS, ("FOR NO KEY UPDATE", "")))
         with connection.as_owner(), connection.cursor() as cursor:
             cursor.execute("ALTER TABLE user_points DROP CONSTRAINT points_not_negative")
         yield

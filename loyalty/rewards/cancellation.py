@@ -44,11 +44,19 @@ def cancel(*, redemption: Redemption, audit_context: AuditContext) -> None:
     """
     require_reason(audit_context)
     with transaction.atomic():
-        account = UserPoints.objects.select_for_update(no_key=True).get(pk=redemption.user_point_id)
-        if not reverse(redemption, account, audit_context.at):
+        if not reverse(redemption, locked_account(redemption), audit_context.at):
             raise Invalid(_("Only unused codes can be cancelled."))
         changes = {"status": (Redemption.Status.ISSUED.value, Redemption.Status.CANCELLED.value)}
         note(redemption, gettext_noop("Redemption cancelled"), changes, audit_context)
+
+
+def locked_account(redemption: Redemption) -> UserPoints:
+    """The redemption's account, locked. A merge may reassign the redemption before the lock is acquired."""
+    while True:
+        account = UserPoints.objects.select_for_update(no_key=True).get(pk=redemption.user_point_id)
+        redemption.refresh_from_db(fields=["user_point"])
+        if redemption.user_point_id == account.pk:
+            return account
 
 
 def require_reason(audit_context: AuditContext) -> None:

@@ -16,7 +16,7 @@ from loyalty.orders import releases
 from loyalty.orders.releases import DuePending
 from loyalty.points import accounts
 from loyalty.points.adjustments import adjust
-from loyalty.rewards import redeem
+from loyalty.rewards import cancellation, redeem
 from loyalty.rewards.redeem import RedemptionRequest
 from tests.loyalty.merges.conftest import merge_accounts, undo_merge
 from tests.support import factories, shop
@@ -144,6 +144,21 @@ def test_control_without_the_lock_an_adjustment_changes_the_ended_account(brand,
 
     assert balances(brand, target, source) == [10, 10]
     assert [row[0] for row in shop.inconsistencies()] == ["merge is not what ledger and accounts say"]
+
+
+def test_cancellation_waiting_for_a_merge_returns_the_points_to_the_target(brand, target, source):
+    factories.points(source, brand, 10)
+    redemption = redeem.redeem(redemption_request(brand, source, factories.reward(brand, cost=10)))
+    context = AuditContext(None, timezone.now(), "", "Sold out")
+
+    result = run_during_transaction(
+        lambda: merge_accounts(brand, target, source),
+        lambda: cancellation.cancel(redemption=redemption, audit_context=context),
+    )
+
+    assert result is None
+    assert balances(brand, target, source) == [10, 0]
+    assert shop.inconsistencies() == []
 
 
 @pytest.fixture

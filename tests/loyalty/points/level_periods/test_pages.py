@@ -13,8 +13,11 @@ from loyalty.models.notifications import Notification, NotificationSettings
 from loyalty.models.wallets import WalletPass
 from loyalty.notifications import catalogue
 from loyalty.points.level_periods.level_end import level_end
+from loyalty.points.level_periods.preview import LevelPreview, preview
+from loyalty.points.level_periods.rules import rule_from
 from loyalty.points.levels import levels_of
 from loyalty.wallets import cards
+from tests.loyalty.merges.conftest import merge_accounts
 from tests.loyalty.points.level_periods.conftest import on
 from tests.support.portal import address, browser, staff
 
@@ -64,6 +67,19 @@ def test_preview_counts_levels_that_would_be_lowered_and_saves_nothing(programme
     assert f"nobody falls before 15 Jan {timezone.now().year + 2}." in html
     programme.brand.refresh_from_db()
     assert programme.brand.level_period == "lifetime"
+
+
+def test_preview_counts_merged_accounts_as_one_member(programme):
+    last_year = timezone.now().replace(year=timezone.now().year - 1, month=6, day=15)
+    target = programme.earn(programme.member(), 60, last_year)
+    source = programme.earn(programme.member(), 120, last_year.replace(year=last_year.year - 1))
+    programme.earn(source, 50, last_year)
+    merge_accounts(programme.brand, target.user, source.user)
+    rule = rule_from("year", 12, 0, 0, programme.brand.zone)
+
+    result = preview(brand=programme.brand, rule=rule, at=timezone.now())
+
+    assert result.levels == [LevelPreview("Silver", members=1, falling=0)]
 
 
 def test_saving_requires_a_reason_and_is_audited(programme, send_form):

@@ -124,8 +124,8 @@ def _count(brand: Brand, at: datetime, days: int) -> None:
         return
     if not days and mark.counted_until == mark.until and mark.expiry_rule == rule:
         return
-    accounts = UserPoints.objects.filter(brand=brand).order_by().values_list("current_level")
-    levels = list(accounts.annotate(Count("pk"), Sum("points_owed")))
+    members = UserPoints.objects.filter(brand=brand).exclude(status=UserPoints.Status.MERGED)
+    levels = list(members.order_by().values_list("current_level").annotate(Count("pk"), Sum("points_owed")))
     with transaction.atomic():
         ProgrammeWatermark.objects.select_for_update().get(brand=brand)
         COUNT_ENROLLED.run(brand=brand.pk, zone=brand.time_zone, last=mark.until)

@@ -196,15 +196,16 @@ def rebuild(*, brand: Brand, at: datetime) -> int:
 
 def _begin(brands: Iterable[Brand]) -> None:
     """Create missing watermarks. The first one sets the entry number from which late entries are checked."""
-    known = ProgrammeWatermark.objects
-    missing = [each for each in brands if each.pk not in set(known.values_list("brand", flat=True))]
+    rows = ProgrammeWatermark.objects
+    known = set(rows.values_list("brand", flat=True))
+    missing = [each for each in brands if each.pk not in known]
     if not missing:
         return
     number = 0
-    if not known.exists():
+    if not known:
         newest = LoyaltyTransaction.objects.aggregate(newest=Max("pk"))["newest"] or 0
         number = max(newest - UNSETTLED_NUMBERS, 0)
-    known.bulk_create(
+    rows.bulk_create(
         [ProgrammeWatermark(brand=each, time_zone=each.time_zone, settled=number, seen=number) for each in missing],
         ignore_conflicts=True,
     )

@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from datetime import date, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -124,6 +125,15 @@ def test_level_rollup_counts_members_by_level(brand: Brand) -> None:
     rollups.rebuild(brand=brand, at=timezone.now())
 
     assert dict(LevelRollup.objects.filter(brand=brand).values_list("level", "members")) == {"Gold": 6, "": 1}
+
+
+def test_watermarks_of_many_brands_are_read_in_one_query(brand: Brand, django_assert_num_queries: Any) -> None:
+    brands = [brand, *(factories.brand() for _ in range(3))]
+
+    with django_assert_num_queries(4):  # one reads them, one inserts the missing ones, in a transaction
+        rollups._begin(brands)
+
+    assert ProgrammeWatermark.objects.filter(brand__in=brands).count() == 4
 
 
 def test_rolling_up_again_changes_nothing(brand: Brand) -> None:

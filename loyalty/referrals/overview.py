@@ -26,8 +26,7 @@ def of_member(*, brand_id: int, user_id: int, at: datetime) -> dict[str, Any] | 
     programme = referrals.programme_of(brand_id)
     if account is None or programme is None:
         return None
-    if account.status == UserPoints.Status.BLOCKED:
-        raise MemberBlocked
+    accounts.reject_closed(account.status)
     code = codes.code_of(account)
     # Rejected and lapsed referrals count as waiting: their state would reveal something about the friend.
     rewarded = Q(state=State.REWARDED)

@@ -118,8 +118,7 @@ def check_friend(friend: UserPoints, referrer: UserPoints, programme: ReferralPr
 
     Call with the friend's account locked.
     """
-    if friend.status == UserPoints.Status.BLOCKED:
-        raise MemberBlocked
+    accounts.reject_closed(friend.status)
     period = timedelta(days=programme.days_for_code) or REGISTERED
     if at - friend.enrolled_at > period or friend.enrolled_at < referrer.enrolled_at:
         raise ReferralTooLate

@@ -15,6 +15,7 @@ from loyalty.models.programme.referrals import Referral, ReferralCode, ReferralP
 from loyalty.models.wallets import WalletDevice, WalletPass
 from loyalty.notifications import preferences
 from loyalty.referrals import codes, duplicates, find
+from tests.loyalty.merges.conftest import merge_accounts
 from tests.support import factories
 from tests.support.referrals import code_of, programme, refer, referred_friend, scan, settle
 
@@ -235,6 +236,15 @@ def test_may_give_code_is_false_after_a_referral_or_an_action(api, brand, custom
     assert may_give_code(friend) is False
     scan(customer, brand)
     assert may_give_code(customer) is False
+
+
+def test_merged_member_has_no_code_and_cannot_be_referred(api, brand, customer, friend, terms):
+    code = code_of(customer, brand)
+    merge_accounts(brand, factories.customer(brand), friend)
+
+    assert error(api.as_customer(friend).get("customer/loyalty/referral")) == (403, "MEMBER_BLOCKED")
+    assert error(give_code(api, friend, code)) == (403, "MEMBER_BLOCKED")
+    assert not Referral.objects.exists()
 
 
 def test_blocked_member_has_no_code_and_cannot_refer_friends(api, brand, customer, friend, terms):

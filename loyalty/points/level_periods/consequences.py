@@ -109,7 +109,8 @@ def webhook_event_of(change: Change, member: MemberLevel, brand_id: int, at: dat
         data,
         brand_id=brand_id,
         user_id=change.user_id,
-        event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"announce:{key_of(change)}"),
+        # With the moment, because returns may lower the same level more than once a day.
+        event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"announce:{key_of(change)}:{at.isoformat()}"),
         at=at,
     )
 

@@ -9,9 +9,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from brands.models.tenants import Brand
+from events.models import Event
 from loyalty.members.moving_in import opening_balances
 from loyalty.models.levels import LevelChange
 from loyalty.models.orders import CreditedOrder
+from loyalty.models.webhooks import WebhookEndpoint, WebhookType
 from loyalty.points import accounts, transfers
 from loyalty.points.level_periods import run
 from loyalty.points.level_periods.rules import rule_of
@@ -156,6 +158,21 @@ def test_return_lowers_the_level_that_its_order_reached(returns_lower):
     assert level_of(member) == ("Bronze", 0)
     assert programme.history(member)[-1] == ("Silver", "Bronze", "returned")
     assert member.level_until is None
+    shop.checked_account(programme.brand, member.user)
+
+
+def test_level_may_be_lowered_by_returns_twice_a_day(returns_lower):
+    programme = returns_lower
+    member = programme.member()
+    url, types = "https://hooks.example.com", [WebhookType.LEVEL_LOWERED.value]
+    WebhookEndpoint.objects.create(brand=programme.brand, url=url, types=types)
+
+    for number in ("A-1", "A-2"):
+        shop.buy(programme.brand, member.user, number, subtotal="120.00")
+        shop.return_order(programme.brand, member.user, number)
+
+    assert [each[2] for each in programme.history(member)] == ["reached", "returned"] * 2
+    assert Event.objects.filter(detail__payload__type=WebhookType.LEVEL_LOWERED).count() == 2
     shop.checked_account(programme.brand, member.user)
 
 

@@ -59,8 +59,8 @@ def publish(
         lowest = BrandLevel.objects.filter(brand=brand).order_by("threshold").values_list("name", flat=True).first()
         following += [_lowered(brand, each, lowest or "") for each in lowered]
     following += [_ending(brand, each) for each in warnings]
-    if following:
-        publishing.publish(messages=following, brand_id=brand.pk, at=at)
+    # Once: a merge, its undo or a return can give a member an end again that they were warned of.
+    publishing.publish(messages=following, brand_id=brand.pk, at=at, once=True)
 
 
 def last_lowered(changes: Sequence[Change], members: Mapping[int, MemberLevel]) -> list[Change]:
@@ -129,7 +129,7 @@ def _ending(brand: Brand, warning: EndWarning) -> messages.NewEvent:
     return _notification(
         brand,
         warning.user_id,
-        f"ending:{warning.account}:{warning.until}",
+        f"ending:{warning.account}:{warning.until}:{warning.level}",
         {
             "template": Template.LEVEL_ENDING.value,
             "level_name": warning.level,

@@ -66,6 +66,21 @@ def test_member_is_warned_of_the_end_of_a_level_from_the_ended_account():
     assert (warning["level_name"], warning["level_until"]) == ("Gold", "2026-12-31")
 
 
+def test_levels_that_end_on_the_same_day_are_each_warned_of_once():
+    programme = Programme(level_warning_days=30)
+    target = programme.earn(programme.member(), 120, on("2025-02-01"))
+    source = programme.earn(programme.member(), 600, on("2025-03-01"))
+    programme.night(on("2026-12-05"))
+
+    account_merge = merge_accounts(programme.brand, target.user, source.user, at=on("2026-12-10"))
+    programme.night(on("2026-12-10"))
+    undo_merge(account_merge, at=on("2026-12-10", hour=13))
+    programme.night(on("2026-12-11"))
+
+    warned = [each["level_name"] for each in payloads_of(programme.brand, "NOTIFY_LEVEL_ENDING")]
+    assert sorted(warned) == ["Gold", "Gold", "Silver"], "the source's, then the target's after the merge"
+
+
 def test_ended_account_gets_no_level_period_when_settings_change(programme):
     target = programme.earn(programme.member(), 120, on("2026-02-01"))
     source = programme.earn(programme.member(), 600, on("2026-03-01"))

@@ -17,6 +17,8 @@ from loyalty.models.webhooks import WebhookEndpoint, WebhookType
 from loyalty.points import accounts, transfers
 from loyalty.points.level_periods import run
 from loyalty.points.level_periods.rules import rule_of
+from loyalty.points.level_periods.settle import settle
+from tests.loyalty.points.level_periods.conftest import on, payloads_of
 from tests.support import factories, shop
 
 pytestmark = pytest.mark.django_db
@@ -174,6 +176,26 @@ def test_level_may_be_lowered_by_returns_twice_a_day(returns_lower):
     assert [each[2] for each in programme.history(member)] == ["reached", "returned"] * 2
     assert Event.objects.filter(detail__payload__type=WebhookType.LEVEL_LOWERED).count() == 2
     shop.checked_account(programme.brand, member.user)
+
+
+def test_member_is_warned_again_of_the_lower_level_after_a_return(returns_lower):
+    programme = returns_lower
+    member = programme.member()
+    last_period = start_of_period(programme.brand, 1)
+    programme.earn(member, 150, last_period)
+    create_past_order(programme, member, "A-1", 450, last_period)
+    programme.set(level_warning_days=30)
+    member.refresh_from_db()
+    near_the_end = on(str(member.level_until))
+    run.catch_up(at=near_the_end)
+
+    shop.return_order(programme.brand, member.user, "A-1")
+    settle(brand=programme.brand, accounts=[member.pk], at=near_the_end)
+
+    assert level_of(member) == ("Silver", 0)
+    warnings = payloads_of(programme.brand, "NOTIFY_LEVEL_ENDING")
+    assert [each["level_name"] for each in warnings] == ["Gold", "Silver"]
+    assert len({each["level_until"] for each in warnings}) == 1
 
 
 def test_return_lowers_a_level_reached_by_an_order_of_the_previous_period(returns_lower):

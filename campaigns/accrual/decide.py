@@ -269,7 +269,7 @@ def decide(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
     level = state.current_level
     if entries:  # step 10: the level
         level = levels.level_after(levels=state.levels, name=level, lifetime=counted)
-    next_level = levels.following(levels=state.levels, lifetime=counted)
+    next_level = levels.following(levels=state.levels, name=level, lifetime=counted)
     return AccrualResult(
         entries=entries,
         points_earned=awarded,

@@ -42,9 +42,11 @@ def reached(*, levels: Sequence[Level], lifetime: Decimal) -> Level | None:
     return None
 
 
-def following(*, levels: Sequence[Level], lifetime: Decimal) -> Level | None:
-    """The next level to reach, or None at the top."""
-    return next((level for level in levels if level.threshold > lifetime), None)
+def following(*, levels: Sequence[Level], name: str, lifetime: Decimal) -> Level | None:
+    """The first level above the level `name` that `lifetime` points do not reach, or None at the top."""
+    own = level_named(levels=levels, name=name)
+    passed = max(lifetime, own.threshold) if own else lifetime
+    return next((level for level in levels if level.threshold > passed), None)
 
 
 def level_after(*, levels: Sequence[Level], name: str, lifetime: Decimal) -> str:

@@ -47,8 +47,8 @@ def fetch_overview(*, brand: Brand, user_id: int, at: datetime) -> PointsOvervie
     lifetime = account.lifetime if account else ZERO
     ladder = levels_of(brand)
     counted = counted_points(brand=brand, account=account)
-    following = levels.following(levels=ladder, lifetime=counted)
     own = account.current_level if account else ""
+    following = levels.following(levels=ladder, name=own, lifetime=counted)
     return PointsOverview(
         points=account.points if account else ZERO,
         pending=account.points_pending if account else ZERO,

@@ -153,7 +153,7 @@ def card_of(wallet_pass: WalletPass) -> Card:
         Level(name, Decimal(least), kind, Decimal(value), texts)
         for name, least, kind, value, texts in card.levels or ()
     ]
-    following = levels.following(levels=ladder, lifetime=card.counted)
+    following = levels.following(levels=ladder, name=card.current_level, lifetime=card.counted)
     level = levels.current_level(levels=ladder, name=card.current_level)
     return Card(
         design=card.design,

@@ -83,7 +83,7 @@ def ring_of(member: UserPoints) -> Ring | None:
         return None
     own = levels.level_named(levels=ladder, name=member.current_level)
     counted = counted_points(brand=member.brand, account=member)
-    following = levels.following(levels=ladder, lifetime=max(counted, own.threshold if own else Decimal(0)))
+    following = levels.following(levels=ladder, name=member.current_level, lifetime=counted)
     level = member.current_level or _("No level")
     if following is None:
         return Ring(level, AROUND, _("the highest level"))

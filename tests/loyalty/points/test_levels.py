@@ -25,8 +25,14 @@ def test_no_level_is_reached_below_the_lowest_threshold():
 
 
 def test_following_is_none_at_the_highest_level():
-    assert levels.following(levels=LEVELS, lifetime=Decimal(100)).name == "Gold"
-    assert levels.following(levels=LEVELS, lifetime=Decimal(500)) is None
+    assert levels.following(levels=LEVELS, name="Silver", lifetime=Decimal(100)).name == "Gold"
+    assert levels.following(levels=LEVELS, name="Gold", lifetime=Decimal(500)) is None
+
+
+def test_following_is_above_a_level_that_needs_more_points_than_the_member_has():
+    assert levels.following(levels=LEVELS, name="Silver", lifetime=Decimal(0)).name == "Gold"
+    assert levels.following(levels=LEVELS, name="Gold", lifetime=Decimal(0)) is None
+    assert levels.following(levels=LEVELS, name="Deleted", lifetime=Decimal(0)).name == "Silver"
 
 
 def test_current_level_defaults_to_the_lowest():

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from brands.models.audit import AuditLogEntry
 from events import worker
+from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import BrandLevel
 from loyalty.models.notifications import Notification, NotificationSettings
 from loyalty.models.wallets import WalletPass
@@ -241,6 +242,20 @@ def test_customer_can_read_the_level_end_and_the_benefits_of_all_levels(new_prog
     }
     assert body["next_level"] == {"name": "Gold", "threshold": 500, "missing": 350, "points": 150}
     assert body["levels"][1] == {"name": "Silver", "threshold": 100, "benefits": ["Free shipping", "Early access"]}
+
+
+def test_next_level_is_above_the_level_that_was_reached_in_the_last_period(new_programme, api):
+    programme = new_programme(level_period="rolling", level_period_months=1, level_warning_days=7)
+    member = programme.member()
+    programme.earn(member, 120, timezone.now() - timedelta(days=40))
+    UserPoints.objects.filter(pk=member.pk).update(level_until=timezone.now() + timedelta(days=10))
+    programme.night(timezone.now())
+    body = api.as_customer(member.user, brand=programme.brand).get("customer/loyalty/points").json()["data"]
+    wallet_pass = WalletPass.objects.create(brand=programme.brand, account=member, platform="apple", token="t")
+
+    assert (body["level"], body["level_end"]["points"]) == ("Silver", 0)
+    assert body["next_level"] == {"name": "Gold", "threshold": 500, "missing": 500, "points": 0}
+    assert cards.card_of(wallet_pass).progress("en") == "500 points to Gold"
 
 
 def test_missing_points_appear_only_in_the_last_period_of_a_level(new_programme):

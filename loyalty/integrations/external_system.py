@@ -235,6 +235,6 @@ def create(
 
 
 def change(*, system: ExternalSystem, fields: set[str]) -> None:
-    """Store what staff changed. A new URL resets the circuit breaker."""
+    """Store what staff changed, and close the circuit breaker: the change may have mended the calls."""
     system.save(update_fields=fields)
     breaker_of(system).succeeded()

@@ -88,7 +88,7 @@ NEEDED = {
     Template.POINTS_RECEIVED: {"points", "new_balance"},
     Template.PASSWORD_RESET: set(),
 }
-PASSWORD_PAUSE_SECONDS = 300  # at most one mail in this time, however often a new password is requested
+PASSWORD_PAUSE_SECONDS = 300  # one mail in each window of this length, however often a new password is requested
 
 
 def on_notify(delivery: LeasedEvent) -> None:

@@ -7,8 +7,7 @@ from django.conf import settings
 from django.utils import translation
 from django.utils.translation import pgettext
 
-# The texts as in the code that writes them (campaigns.accrual, authcodes.scanning, loyalty.rewards,
-# loyalty.points.expiry, loyalty.members.moving_in.opening_balances).
+# The texts as in the code that writes them, which marks them with gettext_noop.
 SYSTEM_NOTES = (
     "Points for scanning %(product)s",
     "Points for order %(order)s",

@@ -107,7 +107,7 @@ def ending(row: WalletIssuer, at: datetime) -> Iterator[tuple[Severity, str]]:
 
 def failing(row: WalletIssuer) -> Iterator[tuple[Severity, str]]:
     if row.last_error:
-        yield Severity.CRITICAL, f"the platform refuses the keys: {row.last_error}"
+        yield Severity.CRITICAL, f"the platform rejects the keys: {row.last_error}"
     if not BrandHostname.objects.filter(brand=row.brand_id).exists():
         yield Severity.WARNING, "the brand has no hostname: passes cannot ask for changes, and logos are not found"
     elif not settings.HTTPS:

@@ -71,7 +71,7 @@ def cost_of(returned: Sequence[Item], paid: Decimal, bought: Sequence[Item], bef
     for lines, quantity in quantities(returned, bought).items():
         same = [bought[line] for line in lines]
         owned = sum(int(item["quantity"]) for item in same)
-        left = max(owned - sum(count for others, count in gone.items() if others <= lines), 0)
+        left = max(owned - sum(count for returned_lines, count in gone.items() if returned_lines <= lines), 0)
         if quantity > left:
             name = next(name_of(item) for item in returned if lines_of(item, bought) == lines)
             message = ngettext(

@@ -84,10 +84,8 @@ def test_returned_items_count_at_their_discounted_price(brand, customer):
 
 
 def test_item_cannot_be_returned_again_under_its_other_identifier(brand, customer):
-    hat, bag = ({"productId": 1, "sku": "HAT"}, {"productId": 2, "sku": "BAG"})
-    shop.buy(
-        brand, customer, subtotal="100.00", items=[{**each, "quantity": 1, "unitPrice": "50.00"} for each in (hat, bag)]
-    )
+    items = [{"productId": 1, "sku": "HAT", "quantity": 1, "unitPrice": "50.00"}]
+    shop.buy(brand, customer, subtotal="100.00", items=[*items, {**items[0], "productId": 2, "sku": "BAG"}])
     twice = [{"sku": "HAT", "quantity": 1}, {"productId": 1, "quantity": 1}]
 
     at_once = shop.return_order(brand, customer, return_id="R-1", items=twice)

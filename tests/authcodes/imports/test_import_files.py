@@ -256,8 +256,11 @@ def test_shortened_number_is_reported_if_several_codes_fit(brand, product):
     assert row_errors(upload) == {2: ("auth_code", checks.SHORTENED)}
 
 
-def test_rounded_number_is_reported_unless_the_file_has_an_unrounded_one(brand, product):
-    factories.batch(brand, assigned=False, quantity=20, prefix="", number_width=17, starting_number=12345678901234500)
+@pytest.mark.parametrize("width", [17, 18])
+def test_rounded_number_is_reported_unless_the_file_has_an_unrounded_one(brand, product, width):
+    factories.batch(
+        brand, assigned=False, quantity=20, prefix="", number_width=width, starting_number=12345678901234500
+    )
 
     rounded = checked_import(brand, product, csv_of(LIST, "12345678901234500,,"))
     with_exact_number = checked_import(brand, product, csv_of(LIST, "12345678901234500,,", "12345678901234519,,"))

@@ -6,10 +6,11 @@ from django.utils import timezone
 from authcodes.codes import batches
 from authcodes.codes.batches import BatchSettings
 from authcodes.errors import ImportRejected
-from authcodes.imports import commit
+from authcodes.imports import checks, commit
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.imports import ImportRow
+from tests.authcodes.imports import conftest as imports
 from tests.authcodes.imports.printed_elsewhere.conftest import HEADER, OLD_URL, checked_import, row_errors, run_commit
 from tests.support import factories
 
@@ -89,3 +90,26 @@ def test_the_brands_own_codes_payloads_and_pending_codes_are_reported(brand):
     assert row_errors(upload) == dict.fromkeys(
         range(2, 7), ("auth_code", "The brand already has this code or payload.")
     )
+
+
+def list_of_codes(product, *lines):
+    """A checked list of codes for this product."""
+    return imports.checked_import(product.brand, product, imports.csv_of(imports.LIST, *lines))
+
+
+def test_lost_zeros_of_a_printed_code_are_restored_whatever_its_length(brand, product):
+    run_commit(checked_import(brand, "0-first,,,", "00012345678,,,", "007,,,", product=product))
+
+    upload = list_of_codes(product, "7,,", "12345678,,")
+
+    assert (row_errors(upload), upload.repaired_rows) == ({}, 2)
+
+
+@pytest.mark.parametrize("printed", ["007", "7"])
+def test_lost_zeros_are_reported_if_a_printed_code_fits_too(brand, product, printed):
+    factories.batch(brand, assigned=False, quantity=20, prefix="", number_width=6)
+    run_commit(checked_import(brand, "00012345678,,,", f"{printed},,,"))
+
+    upload = list_of_codes(product, "7,,")
+
+    assert row_errors(upload) == {2: ("auth_code", checks.AMBIGUOUS)}

@@ -218,12 +218,13 @@ const show = (html) => {
   const answer = document.createElement("template");
   answer.innerHTML = html;
   const focused = document.activeElement?.id;
-  const again = document.getElementById("id_again")?.checked;
+  const confirmed = form.querySelector("#id_again:checked")?.value; // the newest earlier run that the user has seen
   for (const fragment of answer.content.querySelectorAll("[data-fragment]")) {
     form.querySelector(`[data-fragment="${fragment.dataset.fragment}"]`)?.replaceChildren(...fragment.childNodes);
   }
   if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus();
-  if (again && document.getElementById("id_again")) document.getElementById("id_again").checked = true;
+  const again = document.getElementById("id_again");
+  if (again) again.checked = again.value === confirmed;
   if (field("layout").value !== BY_HAND) fillFromLayout(answer.content);
   else for (const row of rows) place(row.dataset.row);
   showErrors(answer.content);

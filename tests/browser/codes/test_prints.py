@@ -9,7 +9,7 @@ from authcodes.models.prints import LabelLayout, PrintRun
 from tests.browser.clicks import Clicks
 from tests.browser.window import DESKTOP, PHONE
 from tests.support import factories
-from tests.support.print_jobs import decode_image, decode_pages, manifest
+from tests.support.print_jobs import decode_image, decode_pages, manifest, start
 
 
 def download(window, click, locator):
@@ -113,9 +113,9 @@ def test_first_free_label_is_chosen_by_keyboard_and_page_1_follows(window, brand
     before = picture.get_attribute("src")
 
     page.get_by_role("slider", name="First free label on the sheet").focus()
-    for key, start in (("ArrowRight", "2"), ("ArrowDown", "5"), ("End", "30"), ("Home", "1"), ("ArrowDown", "4")):
+    for key, label in (("ArrowRight", "2"), ("ArrowDown", "5"), ("End", "30"), ("Home", "1"), ("ArrowDown", "4")):
         page.keyboard.press(key)
-        assert page.locator("#id_start").input_value() == start
+        assert page.locator("#id_start").input_value() == label
     page.wait_for_function("before => document.querySelector('.studio-page > img').src !== before", arg=before)
     expect(page.locator("[data-slot].is-used")).to_have_count(3)
     page.locator("#id_start").fill("31")
@@ -208,6 +208,22 @@ def test_printing_images_a_second_time_requires_confirmation(window, brand, tmp_
     with zipfile.ZipFile(tmp_path / "codes.zip") as archive:
         assert decode_image(archive.read("NW-2500.png")) == f"http://{brand.hostnames.get()}/s/NW-2500"
     assert PrintRun.objects.count() == 1
+
+
+def test_confirmed_reprint_is_confirmed_again_after_a_newer_run(window, brand):
+    batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=30)
+    start(batch)
+    owner = window()
+    page, again = owner.page, owner.page.get_by_label("Print them again")
+    open_studio(owner, batch)
+    again.check()
+
+    wait_for_preview(owner, lambda: page.locator("#id_start").fill("2"))
+    expect(again).to_be_checked()
+    start(batch)  # by a colleague
+    wait_for_preview(owner, lambda: page.locator("#id_start").fill("3"))
+    expect(page.locator(".studio-before li")).to_have_count(2)
+    expect(again).not_to_be_checked()
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])

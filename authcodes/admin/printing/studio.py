@@ -35,7 +35,7 @@ from authcodes.admin.printing.forms import (
     preset_of,
 )
 from authcodes.admin.printing.layout_form import AUTOMATIC, BY_HAND, limits
-from authcodes.admin.printing.list_print import first_code_selection, list_filters, list_selection, list_selection_up_to
+from authcodes.admin.printing.list_print import list_filters, list_selection, list_selection_up_to
 from authcodes.admin.printing.preview import MAX_COUNTED, earlier_runs, is_outdated, pdf, preview_context, test_print
 from authcodes.codes.ranges import full_range, resolve_range
 from authcodes.models.batches import BatchRange
@@ -141,7 +141,7 @@ class StudioAdmin(TenantAdmin):
         return self.render_preview(
             request,
             form,
-            lambda valid: first_code_selection(staff_user(request), valid.cleaned_data["brand"], query),
+            lambda valid: list_selection_up_to(MAX_COUNTED, staff_user(request), valid.cleaned_data["brand"], query),
         )
 
     def brands_to_print(self, request: HttpRequest) -> QuerySet[Brand]:

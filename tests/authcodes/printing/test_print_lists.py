@@ -12,10 +12,10 @@ from authcodes.admin.printing import preview, studio
 from authcodes.models.prints import Printer, PrintRun
 from authcodes.printing import layouts
 from tests.authcodes.printing.labels.test_label_parts import PARTS
-from tests.authcodes.printing.print_pages import VALID, form_errors, post_form, print_url
+from tests.authcodes.printing.print_pages import VALID, form_errors, get_preview, post_form, print_url
 from tests.support import factories
 from tests.support.portal import address, browser, links, staff, text
-from tests.support.print_jobs import content, decode_image, finished, manifest
+from tests.support.print_jobs import content, decode_image, finished, manifest, start
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
@@ -168,6 +168,49 @@ def test_large_batch_with_warnings_must_be_confirmed(client, batch, low_count_li
 def test_large_batch_without_warnings_is_printed_by_the_first_press(client, batch, low_count_limit):
     assert "Print 10" in text(client.get(print_url(batch)))
     assert post_form(client, batch, "confirm").status_code == 302
+
+
+def fragments(answer):
+    """The parts of the studio that a preview replaces, by name."""
+    return dict(re.findall(r'data-fragment="(\w+)">(.*?)</(?:div|span)>\s*(?=<)', text(answer), re.DOTALL))
+
+
+def get_list_preview(client, brand, **fields):
+    return client.get(
+        address("authcodes.printrun", "codes_preview"), {**VALID, "brand": brand.pk, "list": "", **fields}
+    )
+
+
+def test_preview_of_another_brands_list_has_its_own_number_and_earlier_runs(brand, batch):
+    other = factories.brand(name="Coffee")
+    factories.batch(other, prefix="CD-", quantity=3)
+    start(batch)
+    client = browser(staff(brand, other))
+
+    own_preview, other_preview = get_list_preview(client, brand), get_list_preview(client, other)
+
+    assert ("10 labels" in text(own_preview), "Print them again" in text(own_preview)) == (True, True)
+    assert ("3 labels" in text(other_preview), "Print them again" in text(other_preview)) == (True, False)
+    assert {"codes", "count", "print"} <= fragments(other_preview).keys()
+
+
+def test_preview_of_a_long_list_replaces_the_number_and_the_warnings(client, brand, batch, low_count_limit):
+    answer = get_list_preview(client, brand)
+
+    assert {"codes", "count", "print"} <= fragments(answer).keys()
+    assert "More than 3 codes. They are counted when you press Print." in fragments(answer)["count"]
+    assert 'name="previewed" value=""' in fragments(answer)["codes"]
+
+
+def test_preview_of_a_large_range_has_its_own_earlier_runs(client, batch, low_count_limit):
+    start(batch, first="AB-0001", last="AB-0005")
+
+    printed = get_preview(client, batch, first="AB-0001", last="AB-0005")
+    unprinted = get_preview(client, batch, first="AB-0006", last="AB-0010")
+
+    assert "Print them again" in fragments(printed)["codes"] + text(printed)
+    assert "codes" in fragments(unprinted)
+    assert "Print them again" not in text(unprinted)
 
 
 @pytest.mark.parametrize("previewed", ["x", ":", "-1:", "9" * 400, "10:x"])

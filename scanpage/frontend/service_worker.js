@@ -42,13 +42,20 @@ self.addEventListener("activate", (event) => {
   })());
 });
 
+/** The page without a code; for a typed code a redirect to its page, as from the server. */
+async function storedPage(address) {
+  const typed = address.pathname === SHELL && address.searchParams.get("typed")?.replace(/\s/g, "");
+  if (typed) return Response.redirect(`${SHELL}${encodeURIComponent(typed)}?by=hand`);
+  return (await caches.match(SHELL)) || Response.error();
+}
+
 async function page(request, event) {
   try {
     const response = await Promise.race([fetch(request), new Promise((_, give_up) => setTimeout(give_up, PATIENCE_MS))]);
     if (response.ok) event.waitUntil(caches.open(VERSION).then(keepShell).catch(() => {})); // in the current language
     return response;
   } catch {
-    return (await caches.match(SHELL)) || Response.error();
+    return storedPage(new URL(request.url));
   }
 }
 

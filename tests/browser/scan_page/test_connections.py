@@ -175,6 +175,28 @@ def test_code_is_saved_offline_and_sent_on_request(phone, brand):
     assert Scan.objects.get().auth_code == code
 
 
+def open_stored_page(phone):
+    """The page without a code, stored for offline use, in a phone that has lost its connection."""
+    page = phone()
+    page.goto("/s/")
+    page.evaluate("navigator.serviceWorker.ready")
+    wait_until(lambda: page.evaluate("caches.match('/s/').then(Boolean)"))
+    page.context.set_offline(True)
+    page.reload()
+    return page
+
+
+def test_typed_code_can_be_saved_offline(phone, brand):
+    page = open_stored_page(phone)
+
+    page.get_by_label("Enter the code as printed").fill("NW-1 234")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("No connection")
+    page.get_by_role("button", name="Save the code for later").click()
+
+    expect(page.locator("#kept .code")).to_have_text(["NW-1234"])
+
+
 CAMERA = """
 () => {
   delete window.BarcodeDetector;

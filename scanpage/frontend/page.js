@@ -164,8 +164,8 @@ async function share(button) {
 }
 
 async function camera() {
-  const { read, wayOf } = await import("./camera.js");
   try {
+    const { read, wayOf } = await import("./camera.js");
     const text = await read(part("camera"), document.querySelector('[data-do="camera-off"]'));
     if (text) checkAt(wayOf(text));
   } catch {

@@ -1,7 +1,7 @@
 // Keeps the page usable without a connection: stores its files, and the page without a code. Never an answer of the API.
 // The server writes VERSION and ASSETS before this line.
 const SHELL = "/s/", PATIENCE_MS = 5_000;
-const FILES = ["page.js", "page.css", "api.js", "fill.js", "scan.js", "account.js", "offline_queue.js"].map((name) => `/page/assets/${ASSETS}/${name}`);
+const FILES = ["page.js", "page.css", "api.js", "fill.js", "scan.js", "account.js", "camera.js", "offline_queue.js"].map((name) => `/page/assets/${ASSETS}/${name}`);
 const isPage = (path) => path.startsWith("/s/") || path.startsWith("/01/");
 const isFile = (path) => path.startsWith("/page/assets/") || path === "/page/brand.css" || path.startsWith("/page/icon-") || path.startsWith("/pictures/");
 

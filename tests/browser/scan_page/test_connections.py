@@ -197,6 +197,39 @@ def test_typed_code_can_be_saved_offline(phone, brand):
     expect(page.locator("#kept .code")).to_have_text(["NW-1234"])
 
 
+DECODER = """
+() => {
+  window.BarcodeDetector = class {
+    static async getSupportedFormats() { return ["qr_code"]; }
+    async detect() { return [{ rawValue: "NW-1234" }]; }
+  };
+  const canvas = document.createElement("canvas"), paper = canvas.getContext("2d");
+  setInterval(() => paper.fillRect(0, 0, 10, 10), 100);
+  navigator.mediaDevices.getUserMedia = async () => canvas.captureStream(10);
+}
+"""
+
+
+def test_code_read_by_the_camera_can_be_saved_offline(phone, brand):
+    page = open_stored_page(phone)
+
+    page.evaluate(DECODER)
+    page.get_by_role("button", name="Scan with the camera").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("No connection")
+    page.get_by_role("button", name="Save the code for later").click()
+
+    expect(page.locator("#kept .code")).to_have_text(["NW-1234"])
+
+
+def test_camera_without_its_decoder_is_reported_offline(phone, brand):
+    page = open_stored_page(phone)
+
+    page.evaluate("delete window.BarcodeDetector")
+    page.get_by_role("button", name="Scan with the camera").click()
+
+    expect(page.locator("#camera-offer")).to_have_text("The camera cannot be used here. Type the code instead.")
+
+
 CAMERA = """
 () => {
   delete window.BarcodeDetector;

@@ -44,7 +44,8 @@ class Session(View):
     def acted(self, page_session: PageSession, brand: Brand, data: dict[str, str]) -> HttpResponse:
         act = data.get("act")
         if act == "log_out":
-            page_session.log_out()
+            if failed := page_session.log_out():
+                return error_response(failed)
         elif act in {"rejected", "refused"}:  # pages loaded before a release send "refused"
             page_session.renew()
         elif act in {"log_in", "register", "confirm"}:

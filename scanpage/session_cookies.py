@@ -68,11 +68,15 @@ class PageSession:
         self.use_tokens(answer, leave=False)
         return answer
 
-    def log_out(self) -> None:
+    def log_out(self) -> Answer | None:
+        """End the session. If the API cannot do that now, the cookies stay for another try: returns its answer."""
         refresh = self.request.COOKIES.get(name("refresh"), "")
         if refresh:
-            self.guest.post("auth/token/revoke", {"refresh": refresh})
+            answer = self.guest.post("auth/token/revoke", {"refresh": refresh})
+            if answer.is_temporary:
+                return answer
         self.leave()
+        return None
 
     def use_tokens(self, answer: Answer, *, leave: bool = True) -> None:
         """Use the tokens of an answer. A rejected refresh ends the session here too; a missing answer does not."""

@@ -268,7 +268,8 @@ class ScanPage(PageView):
         return self.scan_context(nonce)
 
     def log_out(self) -> HttpResponse:
-        self.page_session.log_out()
+        if failed := self.page_session.log_out():
+            return self.page({"state": presenters.state_of(failed)})
         response = self.redirect_to_page()
         guest_scan.delete_cookie(response)
         return response

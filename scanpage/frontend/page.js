@@ -99,7 +99,12 @@ async function logIn(form) {
 }
 
 async function logOut() {
-  await session("log_out");
+  const answer = await session("log_out");
+  if (!answer.ok) {
+    part("points").textContent = answer.body.message || message("trouble");
+    part("points").scrollIntoView({ block: "center" });
+    return;
+  }
   location.assign("/s/"); // a code's page would scan it again, as a guest
 }
 

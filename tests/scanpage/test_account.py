@@ -233,6 +233,20 @@ def test_logout_revokes_the_login_session(brand):
     assert "data-customer" not in text(browser.get("/s/"))
 
 
+def test_logout_that_the_api_rejects_is_reported_and_can_be_repeated(brand, settings):
+    browser = logged_in_browser(brand, customer_with_password(brand))
+    page = browser.get("/s/?account")
+    original_limits, settings.RATE_LIMITS = settings.RATE_LIMITS, {**settings.RATE_LIMITS, "scan": "1/hour"}
+    del browser.client.cookies["page_access"]
+    browser.get("/s/")  # renews the tokens, which the limit allows once
+
+    assert state(browser.send(page, "log_out")) == "waiting"
+    assert not LoginSession.objects.get().revoked_at
+    settings.RATE_LIMITS = original_limits
+    browser.send(page, "log_out")
+    assert LoginSession.objects.get().revoked_at
+
+
 def test_token_cookies_are_inaccessible_to_scripts(brand, settings):
     settings.SESSION_COOKIE_SECURE = True
 

@@ -135,6 +135,20 @@ def test_session_endpoint_returns_access_tokens_but_no_refresh_token(brand, api)
     assert LoginSession.objects.get().revoked_at
 
 
+def test_rejected_logout_of_a_script_keeps_the_session(brand, settings):
+    browser, customer = Browser(brand), factories.customer(brand, password=PASSWORD)
+    post_session(browser, {"act": "log_in", "email": customer.email, "password": PASSWORD})
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "scan": "1/hour"}
+    del browser.client.cookies["page_access"]
+    post_session(browser, {"act": "access"})  # renews the tokens, which the limit allows once
+
+    response = post_session(browser, {"act": "log_out"})
+
+    assert (response.status_code, response.json()["error"]) == (429, "RATE_LIMITED")
+    assert browser.client.cookies["page_refresh"].value
+    assert not LoginSession.objects.get().revoked_at
+
+
 @pytest.mark.parametrize(
     "body", [b"", b"null", b"[1]", b"{", b"\xff", b"[" * 100_000, b'{"act": 5}', b'{"act": "x"}', b"{" + b" " * 6000]
 )

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from authcodes.api.qr_images import image_address
 from authcodes.models.scans import Scan
 from authcodes.recalls import recalls
+from brands.models.credentials import LoginSession
 from tests.browser.scan_page.conftest import OTHER_KEY, check, faults, log_in
 from tests.support import factories
 from tests.support.factories import PASSWORD
@@ -228,6 +229,24 @@ def test_camera_without_its_decoder_is_reported_offline(phone, brand):
     page.get_by_role("button", name="Scan with the camera").click()
 
     expect(page.locator("#camera-offer")).to_have_text("The camera cannot be used here. Type the code instead.")
+
+
+def test_rejected_logout_is_reported_and_can_be_repeated(phone, brand):
+    customer, page = factories.customer(brand, password=PASSWORD), phone()
+    page.goto("/s/")
+    log_in(page, customer)
+    expect(page.locator("#account h2")).to_be_visible()
+    page.goto("/s/?account")
+    page.context.route(
+        "**/page/session", lambda route: route.fulfill(status=429, json={"error": "RATE_LIMITED", "message": "Wait."})
+    )
+    page.get_by_role("button", name="Log out").click()
+    expect(page.locator("#points")).to_have_text("Wait.")
+    page.context.unroute_all()
+
+    page.get_by_role("button", name="Log out").click()
+    expect(page.locator("[data-entry=log_in]")).to_be_visible()
+    assert LoginSession.objects.get().revoked_at
 
 
 CAMERA = """

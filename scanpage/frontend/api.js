@@ -30,10 +30,10 @@ async function send(address, options) {
   }
 }
 
-/** The session actions of the page's own server: log_in, register, log_out, access, rejected. */
+/** The session actions of the page's own server: log_in, register, confirm, log_out, access, rejected. */
 export async function session(act, more = {}) {
   const token = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] || "";
-  // One window at a time: a refresh token that is used twice ends the session.
+  // One window at a time: a refresh token that is used again after half a minute ends the session.
   const ask = () => send("/page/session", { method: "POST", headers: { "Content-Type": "application/json", "X-CSRFToken": token }, body: JSON.stringify({ act, ...more }) });
   const answer = await (navigator.locks ? navigator.locks.request("session", ask) : ask());
   if (answer.ok) {

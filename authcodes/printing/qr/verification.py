@@ -172,13 +172,16 @@ def read_image(image: Image.Image) -> str | None:
 def _smaller(image: Image.Image) -> Image.Image:
     """The same modules in fewer pixels, read ten times faster, if each is a square of one colour.
 
-    The quiet zone gives their size. Averages reveal any pixel that differs from its neighbours: then all are read.
+    The quiet zone gives their size. Averages reveal any pixel that differs from its neighbours: then all are read. Rows
+    and columns are averaged one after the other, because one pixel of a large square would vanish in its average.
     """
     dark = ImageChops.invert(image).getbbox()
     scale = dark[0] // QUIET_ZONE if dark else 0
     if scale <= PIXELS or image.width % scale or image.height % scale:
         return image
-    modules = image.reduce(scale)
-    if modules.getcolors(2) is None or modules.getextrema() != (0, 255):
-        return image
+    modules = image
+    for pixels in ((scale, 1), (1, scale)):
+        modules = modules.reduce(pixels)
+        if modules.getcolors(2) is None or modules.getextrema() != (0, 255):
+            return image
     return modules.resize((modules.width * PIXELS, modules.height * PIXELS), Image.Resampling.NEAREST)

@@ -61,6 +61,15 @@ def test_image_with_a_wrong_pixel_is_read_by_pillow_instead(change):
     assert verification.read_png(data) == verification.read_png_by_pillow(data)
 
 
+def test_one_wrong_pixel_of_a_large_module_is_not_averaged_away():
+    image = Image.open(io.BytesIO(images.png(text=URL, size_mm=Decimal(500)))).convert("L")
+    assert verification._smaller(image).width < image.width
+
+    image.putpixel((image.width // 2, image.width // 2), 255 - image.getpixel((image.width // 2, image.width // 2)))
+
+    assert verification._smaller(image) is image
+
+
 def test_images_of_other_programs_are_read_by_pillow_instead():
     file = io.BytesIO()
     with Image.open(io.BytesIO(images.png(text=URL))) as image:

@@ -24,12 +24,12 @@ class PartSample:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """`sampling_step`: the distance between the codes that were read; 1 if each one was."""
+    """`read`: how many codes were read, evenly spaced; all of a span of at most MAX_READ."""
 
     span: Span
     parts: Sequence[PartSample]
     part_count: int
-    sampling_step: int
+    read: int
 
     def begin_of(self, part: int) -> int:
         """The first number of a part."""
@@ -53,4 +53,4 @@ def sample(batch: BatchRange, span: Span) -> Sample:
         points=read,
         parts=part_count,
     )
-    return Sample(span, rows, part_count, -(-span.size // read))
+    return Sample(span, rows, part_count, read)

@@ -57,7 +57,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """`low`, `size`, `prefix`, `digits`: what the page's script needs to derive a code from its position."""
+    """`low`, `size`, `prefix`, `digits`: what the page's script needs to derive a code from its position.
+
+    `read`: how many of its `size` codes were read.
+    """
 
     lanes: tuple[Lane, ...]
     rows: tuple[Row, ...]
@@ -67,14 +70,18 @@ class Strip:
     size: int
     prefix: str
     digits: int
-    every: int
+    read: int
     is_part: bool
     width: int = WIDTH
     lane_height: int = LANE_HEIGHT
 
     @property
-    def every_text(self) -> str:
-        return format_number(self.every)
+    def read_text(self) -> str:
+        return format_number(self.read)
+
+    @property
+    def size_text(self) -> str:
+        return format_number(self.size)
 
     @property
     def height(self) -> int:
@@ -105,7 +112,7 @@ def strip_of(batch: BatchRange, span: Span, spans: Mapping[str, Sequence[Span]],
         size=span.size,
         prefix=batch.prefix,
         digits=batch.number_width,
-        every=sampled.sampling_step,
+        read=sampled.read,
         is_part=is_part,
     )
 

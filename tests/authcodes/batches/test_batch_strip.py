@@ -31,7 +31,7 @@ def test_strip_of_a_small_batch_shows_every_code(client, batch):
 
     strip = page(client, batch).context["batch_figures"]["strip"]
 
-    assert (strip.first, strip.last, strip.every, strip.is_part) == ("AB-0101", "AB-0110", 1, False)
+    assert (strip.first, strip.last, strip.read, strip.is_part) == ("AB-0101", "AB-0110", 10, False)
     boxes = {lane.name: [(box.x, box.width) for box in lane.boxes] for lane in strip.lanes}
     assert boxes == {
         "assigned": [("0.0", "600.0")],
@@ -74,11 +74,18 @@ def test_each_code_is_sampled_at_most_once(brand, monkeypatch, max_read):
     assert sorted(times_read) == [0] * (11 - min(max_read, 11)) + [1] * min(max_read, 11)
 
 
-def test_range_as_long_as_the_sampling_step_is_never_missed(brand, monkeypatch):
+def test_page_says_how_many_codes_were_read(client, brand, monkeypatch):
+    monkeypatch.setattr(samples, "MAX_READ", 1000)
+    batch = factories.batch(brand, quantity=1500)
+
+    assert "Sampled: 1,000 of 1,500 codes." in text(page(client, batch))
+
+
+def test_range_as_long_as_the_distance_between_samples_is_never_missed(brand, monkeypatch):
     monkeypatch.setattr(samples, "MAX_READ", 30)
     batch = factories.batch(brand, quantity=300)
     span = spans.full_span(batch)
-    every = samples.sample(batch, span).sampling_step
+    every = 10
     for begin in (1, 96, 300 - every + 1):
         codes = range_of(batch, begin, begin + every - 1).codes
         codes.update(deactivated_at=timezone.now())

@@ -31,20 +31,20 @@ def drawings(recall: Recall, scope: Scope) -> list[dict[str, Any]]:
             "language": each.value,
             "label": str(each.label),
             "poster": posters.as_html(poster, each.value),
-            "phone": phone(recall, scope, each.value),
+            "phone": phone(poster, each.value),
         }
         for each in sorted(Language, key=lambda each: each.value != own)
     ]
 
 
-def phone(recall: Recall, scope: Scope, language: str) -> str:
-    """The scan page of a recalled code."""
-    product = scope.products[0] if scope.products else None
+def phone(poster: Poster, language: str) -> str:
+    """The scan page of a recalled code, of the first product on the poster."""
+    recall, product = poster.recall, poster.products[0] if poster.products else None
     name = text_of(product.translations, "title", product.title, language) if product else ""
     message = text_of(recall.translations, "message", recall.message, language)
     recall_context = {"id": recall.recall_id, "contact": recall.contact, "message": message}
     context = {
-        "brand": scope.brand,
+        "brand": poster.brand,
         "language": language,
         "direction": catalogue.direction(language),
         "scan": {"recall": recall_context, "product": {"name": name} if product else None},

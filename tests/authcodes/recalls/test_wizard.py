@@ -271,6 +271,15 @@ def test_preview_of_the_scan_page_is_in_every_language(client, brand):
     assert len({page.partition("<h1>")[2].partition("</h1>")[0] for page in phones.values()}) == 3
 
 
+def test_previews_name_the_product_of_codes_whose_batch_has_none(client, brand, product):
+    batch = factories.batch(brand, assigned=False)
+    batch.codes.update(product=product)
+
+    [drawing, *_] = client.post(f"{address(RECALL, 'add')}preview/?batch={batch.pk}", TEXTS).context["drawings"]
+
+    assert ("Lamp" in drawing["poster"], "Lamp" in drawing["phone"]) == (True, True)
+
+
 def test_translated_texts_are_used_in_mails_and_scan_results(client, brand, customer_reading_german):
     batch = factories.batch(brand)
     scan(batch.codes.get(), user=customer_reading_german)

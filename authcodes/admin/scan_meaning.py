@@ -101,25 +101,26 @@ def answer_of_page(scan: Scan) -> Any:
 
 
 def recalls_of(site: Any, request: HttpRequest, scan: Scan) -> Iterator[tuple[str, str, str]]:
-    """The recall that the customer was warned of, and one that began after the scan, if the user may see them. Each is
-    a label, an id and the address of its page.
+    """The recall that the customer was warned of, and one that its code joined after the scan, if the user may see
+    them. Each is a label, an id and the address of its page.
     """
     current = scan.recall_in_force
-    is_later = current is not None and (scan.reason != Reason.RECALLED or current.recalled_at > scan.scanned_at)
-    another_was_in_force = scan.reason == Reason.RECALLED and (current is None or is_later)
-    if another_was_in_force and (withdrawn := withdrawn_recall(site, request, scan)):
+    withdrawn = withdrawn_recall(scan) if scan.reason == Reason.RECALLED else None
+    if withdrawn and site.get_model_admin(WithdrawnRecall).has_view_permission(request, withdrawn):
         address = reverse("admin:authcodes_withdrawnrecall_change", args=[withdrawn.pk])
         yield gettext("Recall (now withdrawn)"), str(withdrawn), address
     if current and site.get_model_admin(Recall).has_view_permission(request, current):
-        label = gettext("Recalled since this scan") if is_later else gettext("Recall")
+        was_in_force = scan.reason == Reason.RECALLED and not withdrawn and current.recalled_at <= scan.scanned_at
+        label = gettext("Recall") if was_in_force else gettext("Recalled since this scan")
         yield label, str(current), reverse("admin:authcodes_recall_change", args=[current.pk])
 
 
-def withdrawn_recall(site: Any, request: HttpRequest, scan: Scan) -> WithdrawnRecall | None:
-    """The withdrawn recall that was in force at the time of the scan."""
+def withdrawn_recall(scan: Scan) -> WithdrawnRecall | None:
+    """The withdrawn recall that was in force for the code at the time of the scan.
+
+    A batch has one recall at a time: of those withdrawn since, its code was in the first, and later in the others.
+    """
     of_code = Q(batches__recalled_to="") | Q(batches__recalled_from__lte=scan.code, batches__recalled_to__gte=scan.code)
     at_scan = Q(recalled_at__lte=scan.scanned_at, withdrawn_at__gte=scan.scanned_at)
-    visible = site.get_model_admin(WithdrawnRecall).get_queryset(request)
-    rows = visible.filter(of_code, at_scan, batches__batch=scan.batch_id)
-    result: WithdrawnRecall | None = rows.first()
-    return result
+    rows = WithdrawnRecall.objects.filter(of_code, at_scan, batches__batch=scan.batch_id)
+    return rows.order_by("withdrawn_at", "pk").first()

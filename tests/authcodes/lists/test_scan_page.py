@@ -6,8 +6,9 @@ import pytest
 from django.utils import timezone
 
 from authcodes.admin.scan_meaning import MEANINGS, WARNINGS, answer_of_page
+from authcodes.models.batches import BatchRange
 from authcodes.models.scans import Scan
-from authcodes.recalls import recalls
+from authcodes.recalls import recalls, scopes
 from authcodes.scanning.evaluate import OUTCOMES
 from tests.support import factories
 from tests.support.portal import address, browser, links, scan, staff, text
@@ -172,6 +173,25 @@ def test_scan_links_to_its_withdrawn_recall_and_to_the_next_one(brand):
     second_recall = recall(code.batch)
     html = page_of(brand, row)
     assert recall_links(html) == {address_of_first, address("authcodes.recall", "change", second_recall.pk)}
+
+
+def test_scan_links_to_its_own_recall_if_the_batch_joined_an_older_one_since(brand):
+    owner, product, now = staff(brand), factories.product(brand), timezone.now()
+    code, other = factories.code(brand, product=product), factories.code(brand, product=product)
+    row = recalled_scan(code, scanned_at=now - timedelta(days=2))
+    own_recall, older_recall = recall(code.batch, days=3), recall(other.batch, days=3)
+    withdrawn = recalls.withdraw_recall(recall=own_recall, reason="x", at=now - timedelta(days=1), by=owner)
+    added = scopes.of_batches(BatchRange.objects.filter(pk=code.batch_id))
+    recalls.add_codes(recall=older_recall, added=added, reason="x", at=now, by=owner)
+
+    html = page_of(brand, row)
+
+    link = '%s: <a class="page-link" href="%s"'
+    assert link % ("Recall (now withdrawn)", address("authcodes.withdrawnrecall", "change", withdrawn.pk)) in html
+    assert link % ("Recalled since this scan", address("authcodes.recall", "change", older_recall.pk)) in html
+
+    recalls.withdraw_recall(recall=older_recall, reason="x", at=now, by=owner)
+    assert recall_links(page_of(brand, row)) == {address("authcodes.withdrawnrecall", "change", withdrawn.pk)}
 
 
 def test_scan_with_an_invalid_tag_links_to_no_recall(brand):

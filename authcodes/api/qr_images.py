@@ -102,7 +102,7 @@ class Image(TokenlessView, FileView):
         how = ImageQuery.read(request)
         content_type, draw = KINDS[self.kind]
         level = Level[how.get("level", row.batch.error_correction)]
-        text = printed_url(row)
+        text = printed_text(row)
         image = draw(text=text, size_mm=how["size_mm"], level=level)
         try:
             verify(image, text, kind=self.kind, code=code)
@@ -155,6 +155,9 @@ class SvgImage(Image):
         return self.answer(request, code)
 
 
-def printed_url(code: AuthCode) -> str:
+def printed_text(code: AuthCode) -> str:
+    """What the code's symbol says; without a hostname, the code alone unless it was printed elsewhere."""
     hostname = hostname_of(code.brand_id)
-    return images.payload(code=code, hostname=hostname) if hostname else images.printed(code)
+    if hostname or code.payload is not None:
+        return images.payload(code=code, hostname=hostname)
+    return images.printed(code)

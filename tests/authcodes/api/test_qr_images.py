@@ -13,6 +13,9 @@ from django.utils import timezone
 from PIL import Image
 
 from authcodes.api.qr_images import ADDRESS_LASTS, DAY, image_address
+from authcodes.codes import printed_batches
+from authcodes.codes.batches import BatchSettings
+from authcodes.models.codes import AuthCode
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import symbol
 from tests.authcodes.api.conftest import list_qr_images
@@ -158,3 +161,25 @@ def test_image_requests_are_limited_per_network_address(brand, settings):
 
     assert [Client().get(each, REMOTE_ADDR=one).status_code for each in image_addresses] == [200, 200, 429]
     assert Client().get(image_addresses[0], REMOTE_ADDR=other).status_code == 200
+
+
+def printed_elsewhere(brand, *, code="K7F3", payload):
+    """A code whose label another company printed."""
+    batch = printed_batches.create(
+        brand=brand,
+        batch_settings=BatchSettings("Old labels", 1, signed=False, product=factories.product(brand)),
+        first_code=code,
+        last_code=code,
+        at=timezone.now(),
+        by=None,
+    )
+    return AuthCode.objects.create(brand=brand, batch=batch, product=batch.product, code=code, payload=payload)
+
+
+@pytest.mark.parametrize("has_hostname", [True, False])
+def test_image_of_a_code_printed_elsewhere_is_as_it_was_printed(api, brand, has_hostname):
+    code = printed_elsewhere(brand, payload="https://old.example/p/K7F3")
+    if not has_hostname:
+        brand.hostnames.all().delete()
+
+    assert zxingcpp.read_barcode(image_of(api.get(image_address(code)))).text == code.payload

@@ -45,8 +45,16 @@ def check(selection: Selection, print_request: PrintRequest, *, thorough: bool =
         raise Invalid(message, details={"field": "payload"})
     if print_request.payload == QrContent.GS1:
         _check_gs1(selection, codes, thorough=thorough)
+    check_level(selection, print_request, thorough=thorough)
     if print_request.is_labels and print_request.parts is not None:
         _check_parts(selection, print_request, thorough=thorough)
+
+
+def check_level(selection: Selection, print_request: PrintRequest, *, thorough: bool) -> None:
+    """Raises TooLong if a code's content does not fit into a symbol at its level of error correction."""
+    hostname = hostname_of(selection.brand.pk)
+    for code in _checked_codes(selection, thorough=thorough):
+        side(payload_of(code, print_request, hostname), print_request.level_of(code.batch))
 
 
 def _checked_codes(selection: Selection, *, thorough: bool) -> Iterable[AuthCode]:

@@ -57,6 +57,7 @@ def preview_context(form: Any, select: Callable[[Any], Selection], *, is_thoroug
             checks.check(selection, print_request, thorough=is_thorough)
         elif print_request.is_labels:
             print_request.design().sheet.check()  # a label without a size cannot be drawn
+            checks.check_level(selection, print_request, thorough=False)
     except DomainError as error:
         form.add_domain_error(error)
         if not form.is_drawable:

@@ -10,9 +10,12 @@ from enum import Enum
 from types import SimpleNamespace
 
 import qrcode
+from django.utils.translation import gettext_lazy as _
 from qrcode import util
 from qrcode.base import rs_blocks
 from qrcode.exceptions import DataOverflowError
+
+from core.errors import Invalid
 
 QUIET_ZONE = 4  # modules of white on each side
 MAX_ENCODERS = 64  # retained; a table is 256 symbols for each character that differs
@@ -41,8 +44,10 @@ class Symbol:
         return (text[start : start + self.side] for start in range(0, len(text), self.side))
 
 
-class TooLong(ValueError):
-    """The text is too long for a QR symbol at this level."""
+class TooLong(Invalid):
+    """The text is too long for a QR symbol at this level. Ours never are; texts printed elsewhere may be."""
+
+    default_message = _("The content is too long for a QR code at this error correction. Choose a lower one.")
 
 
 def symbol(text: str, level: Level = Level.M) -> Symbol:
@@ -84,7 +89,7 @@ class Encoder:
         try:
             self.version = code.best_fit()
         except (DataOverflowError, ValueError) as error:
-            raise TooLong from error
+            raise TooLong(details={"field": "level"}) from error
         self.blocks = rs_blocks(self.version, level.value)
         self.capacity = sum(block.data_count for block in self.blocks)
         self.count_bits = util.length_in_bits(self.mode, self.version)

@@ -183,3 +183,10 @@ def test_image_of_a_code_printed_elsewhere_is_as_it_was_printed(api, brand, has_
         brand.hostnames.all().delete()
 
     assert zxingcpp.read_barcode(image_of(api.get(image_address(code)))).text == code.payload
+
+
+def test_payload_too_long_for_the_level_is_a_validation_error(api, brand):
+    code = printed_elsewhere(brand, payload="\u6f22" * 450)
+
+    assert error(api.get(image_address(code, {"level": "H"}))) == (400, "VALIDATION_ERROR")
+    assert api.get(image_address(code, {"level": "L"})).status_code == 200

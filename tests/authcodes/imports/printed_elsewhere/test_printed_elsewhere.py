@@ -15,6 +15,7 @@ from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
 from authcodes.printing import checks
 from authcodes.printing.qr import encoder
+from authcodes.printing.qr.encoder import TooLong
 from authcodes.printing.request import PrintRequest
 from authcodes.printing.selection import densest_codes_of, of_range
 from authcodes.recalls import recalls
@@ -28,6 +29,8 @@ from tests.authcodes.imports.printed_elsewhere.conftest import (
     run_job,
     staff_member,
 )
+from tests.authcodes.printing import studio
+from tests.authcodes.printing.print_pages import form_errors
 from tests.support import factories
 from tests.support.portal import address
 
@@ -243,6 +246,18 @@ def test_print_checks_use_the_densest_symbol(brand):
     assert {code.payload for code in codes} == {digits, address}
     assert encoder.side(address) > encoder.side(digits)
     assert checks.densest_of(of_range(ranges.full_range(upload.batch)), PrintRequest()).payload == address
+
+
+@pytest.mark.parametrize("fields", [{"layout": ""}, {"output": "png"}, {"qr_left": "60"}])
+def test_payload_too_long_for_the_level_is_reported_in_the_print_studio(client, brand, fields):
+    upload = checked_import(brand, "A-1," + "\u6f22" * 450 + ",,")
+    run_commit(upload)
+
+    answer = client.get(studio.print_url(upload.batch, "preview"), studio.form_data(upload.batch, level="H", **fields))
+
+    assert form_errors(answer)["level"] == [TooLong.default_message]
+    with pytest.raises(TooLong):
+        checks.check(of_range(ranges.full_range(upload.batch)), PrintRequest(level="H"))
 
 
 def test_deactivating_some_codes_is_recorded_in_the_history(brand):

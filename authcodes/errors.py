@@ -31,8 +31,8 @@ class CodeRecalled(DomainError, code="CODE_RECALLED", status=409):
     default_message = _("This product has been recalled and earns no points.")
 
 
-class BatchRejected(DomainError, code="VALIDATION_ERROR", status=400):
-    """Invalid batch settings; `details` names the field."""
+class BatchRejected(Invalid):
+    """What was requested of batches, codes, deliveries or recalls is not possible; `details` may name the field."""
 
 
 class ImportRejected(Invalid):

@@ -26,12 +26,28 @@ LOCKS_OF_SESSION = """
 """
 BIGINT, PAIR = 1, 2  # the values of objsubid that distinguish the two
 ROOT = Path(settings.BASE_DIR)
+# The number in each call that takes an advisory lock; empty if it is none.
+NUMBER = r"pg_(?:try_)?advisory_\w+\((?:hashtextextended\(.*, )?(\d*)"
 
 
 def locks_of_session():
     with connection.cursor() as cursor:
         cursor.execute(LOCKS_OF_SESSION)
         return cursor.fetchall()
+
+
+def test_numbers_are_those_of_older_processes():
+    assert {each.name: each.value for each in Lock} == {"OWNERSHIP": 7216002, "DEMO": 7216004, "TAKEN_CODES": 7216006}
+    assert {each.name: each.value for each in LockOfRow} == {
+        "PREFIXES": 7216001,
+        "CODE_CHANGES": 7216002,
+        "PRINT_RUNS": 7216003,
+        "QUOTAS": 7216007,
+        "SEGMENT_EVALUATION": 7216009,
+        "SEGMENT_REFERENCES": 7216010,
+        "REPLAYS": 7216017,
+    }
+    assert {each.name: each.value for each in LockOfText} == {"PREFIX_LETTERS": 7216005, "ADJUSTMENTS": 7216008}
 
 
 @pytest.mark.django_db
@@ -75,17 +91,28 @@ def test_try_lock_fails_for_a_locked_row_and_otherwise_lasts_for_the_transaction
     assert locks_of_session() == []
 
 
+@pytest.mark.parametrize(
+    ("statement", "number"),
+    [
+        ("SELECT pg_advisory_lock(7216001, 5)", "7216001"),
+        ("SELECT pg_try_advisory_xact_lock_shared(42)", "42"),
+        ("SELECT pg_advisory_xact_lock(hashtextextended(rtrim(name, '0'), 7))", "7"),
+        ("SELECT pg_advisory_xact_lock(%s::bigint)", ""),
+    ],
+)
+def test_lock_numbers_are_read_from_statements(statement, number):
+    assert re.findall(NUMBER, statement) == [number]
+
+
 def test_only_listed_files_take_advisory_locks_with_defined_numbers():
     other_files = {path for app in ORDER for pattern in ("*.py", "*.sql") for path in (ROOT / app).rglob(pattern)}
     other_files.remove(Path(advisory_locks.__file__))
-    texts_by_path = {path: path.read_text() for path in other_files if "advisory_xact_lock" in path.read_text()}
+    numbers = {path: re.findall(NUMBER, path.read_text()) for path in other_files}
+    numbers = {path.relative_to(ROOT).as_posix(): each for path, each in numbers.items() if each}
 
-    assert {path.relative_to(ROOT).as_posix() for path in texts_by_path} == {
+    assert numbers.keys() == {
         "authcodes/migrations/0002_triggers_and_storage.py",
         "brands/tenants/sql/take_turn_with_limits.sql",
     }
-    assert {int(number) for text in texts_by_path.values() for number in re.findall(r"\b7216\d{3}\b", text)} == {
-        LockOfText.PREFIX_LETTERS,
-        Lock.TAKEN_CODES,
-        LockOfRow.QUOTAS,
-    }
+    defined = {LockOfText.PREFIX_LETTERS, Lock.TAKEN_CODES, LockOfRow.QUOTAS}
+    assert {number for each in numbers.values() for number in each} == {str(number.value) for number in defined}

@@ -18,7 +18,7 @@ from scanpage.api_client import Answer
 from scanpage.languages import language_of
 from scanpage.session_cookies import PageSession
 
-MAX_BODY_BYTES = 5_000  # bytes
+MAX_BODY_BYTES = 5_000
 
 
 class Session(View):
@@ -36,12 +36,12 @@ class Session(View):
             return JsonResponse({"message": "There is no brand at this address."}, status=404)
         with translation.override(language_of(request)):
             page_session = PageSession.of(request, api_keys.of_scan_page(brand=brand, at=timezone.now()))
-            response = self.acted(page_session, brand, read_body(request))
+            response = self.perform(page_session, brand, read_body(request))
         page_session.finish(response)
         response.headers["Cache-Control"] = "no-store"
         return response
 
-    def acted(self, page_session: PageSession, brand: Brand, data: dict[str, str]) -> HttpResponse:
+    def perform(self, page_session: PageSession, brand: Brand, data: dict[str, str]) -> HttpResponse:
         act = data.get("act")
         if act == "log_out":
             if failed := page_session.log_out():

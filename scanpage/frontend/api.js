@@ -4,14 +4,14 @@ export class Offline extends Error {}
 
 const KEY = document.body.dataset.key;
 const FRESH_MS = 60_000;
-let access = "", asked = 0, customer = "customer" in document.body.dataset || hinted();
+let access = "", asked = 0, customer = "customer" in document.body.dataset || wasCustomer();
 
-// A page stored for offline use does not know who has logged in since.
-function hinted() {
+// A page stored for offline use does not know who has logged in since, so this browser remembers it.
+function wasCustomer() {
   try { return Boolean(localStorage.getItem("customer")); } catch { return false; }
 }
 
-function hint() {
+function rememberCustomer() {
   try {
     if (customer) localStorage.setItem("customer", "1");
     else localStorage.removeItem("customer");
@@ -40,7 +40,7 @@ export async function session(act, more = {}) {
     access = answer.body.access || "";
     asked = Date.now();
     customer = Boolean(access);
-    hint();
+    rememberCustomer();
   }
   return answer;
 }

@@ -5,32 +5,32 @@ const FILES = ["page.js", "page.css", "api.js", "fill.js", "scan.js", "account.j
 const isPage = (path) => path.startsWith("/s/") || path.startsWith("/01/");
 const isFile = (path) => path.startsWith("/page/assets/") || path === "/page/brand.css" || path.startsWith("/page/icon-") || path.startsWith("/pictures/");
 
-// During a deployment a host may answer another version's address with its own file, and forbids storing it.
-const lasts = (response) => response.ok && /immutable/.test(response.headers.get("Cache-Control") || "");
+// During a deployment a host may have another version: it answers with its own file and forbids storing it.
+const isImmutable = (response) => response.ok && /immutable/.test(response.headers.get("Cache-Control") || "");
 
-async function keepFiles(cache, addresses) {
+async function storeFiles(cache, addresses) {
   await Promise.all([...addresses].map(async (address) => {
     const response = await fetch(address);
-    if (!lasts(response)) throw new Error(`not the file of this version: ${address}`);
+    if (!isImmutable(response)) throw new Error(`not the file of this version: ${address}`);
     await cache.put(address, response);
   }));
 }
 
-// With the files that it loads without scripts: the brand's colours and icon.
-async function keepShell(cache) {
+// Also the files that the page links, and no script loads: the brand's colours and icon.
+async function storeShell(cache) {
   const response = await fetch(SHELL, { credentials: "same-origin", cache: "no-store" });
   if (!response.ok || response.redirected) return;
   const text = await response.clone().text();
   if (!text.includes(`/page/assets/${ASSETS}/`)) throw new Error("the page of another version");
-  await keepFiles(cache, new Set(text.match(/\/page\/(brand\.css|icon-32\.png)\?v=\w+/g)));
+  await storeFiles(cache, new Set(text.match(/\/page\/(brand\.css|icon-32\.png)\?v=\w+/g)));
   await cache.put(SHELL, response);
 }
 
 self.addEventListener("install", (event) => {
   event.waitUntil((async () => {
     const cache = await caches.open(VERSION);
-    await keepFiles(cache, FILES);
-    await keepShell(cache);
+    await storeFiles(cache, FILES);
+    await storeShell(cache);
     await self.skipWaiting();
   })());
 });
@@ -51,8 +51,8 @@ async function storedPage(address) {
 
 async function page(request, event) {
   try {
-    const response = await Promise.race([fetch(request), new Promise((_, give_up) => setTimeout(give_up, PATIENCE_MS))]);
-    if (response.ok) event.waitUntil(caches.open(VERSION).then(keepShell).catch(() => {})); // in the current language
+    const response = await Promise.race([fetch(request), new Promise((_, reject) => setTimeout(reject, PATIENCE_MS))]);
+    if (response.ok) event.waitUntil(caches.open(VERSION).then(storeShell).catch(() => {})); // in the current language
     return response;
   } catch {
     return storedPage(new URL(request.url));
@@ -60,10 +60,10 @@ async function page(request, event) {
 }
 
 async function file(request) {
-  const found = await caches.match(request);
-  if (found) return found;
+  const stored = await caches.match(request);
+  if (stored) return stored;
   const response = await fetch(request);
-  if (lasts(response)) await (await caches.open(VERSION)).put(request, response.clone());
+  if (isImmutable(response)) await (await caches.open(VERSION)).put(request, response.clone());
   return response;
 }
 

@@ -8,7 +8,9 @@ from core.errors import DomainError, Invalid
 
 
 class AuthCodeInvalid(DomainError, code="AUTH_CODE_INVALID", status=400):
-    """One error for unknown, expired, deactivated, unassigned and foreign codes, so that guessing reveals nothing."""
+    """One error for unknown, expired, deactivated, unassigned and foreign codes and for wrong tags, so that guessing
+    reveals nothing. `extra`: members that are added to the answer's envelope.
+    """
 
     default_message = _("The auth code is not valid or has expired.")
 

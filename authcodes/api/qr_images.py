@@ -31,7 +31,7 @@ from core.web import client_address
 KINDS: dict[str, tuple[str, Any]] = {"png": ("image/png", images.png), "svg": ("image/svg+xml", images.svg)}
 UNCHANGED = OpenApiResponse(description="Not modified: `If-None-Match` has the current `ETag`.")
 DAY = 24 * 3600
-ADDRESS_LASTS = 7 * DAY  # seconds at least, and less than a day longer
+ADDRESS_LASTS = 7 * DAY  # seconds at least: an address has the beginning of its day, and is valid up to a day longer
 
 
 class ImageQuery(serializers.Serializer[Any]):
@@ -66,6 +66,7 @@ class Permission(signing.TimestampSigner):
     """
 
     def __init__(self) -> None:
+        # Another salt would end every address that has been handed out, so it did not move with the module.
         super().__init__(salt="authcodes.printing.qr.images-image")
 
     def timestamp(self) -> str:
@@ -84,12 +85,14 @@ PERMISSION = OpenApiParameter(
 
 
 class Image(TokenlessView, FileView):
-    """An image at an address from BatchQrCodes."""
+    """An image at an address from `list_qr_codes`."""
 
     kind: str
 
     def answer(self, request: Request, code: str) -> HttpResponseBase:
-        """The image, or 304 if the client has it already. Raises NotFound or RateLimited."""
+        """The image, or 304 if the client has it already. Raises NotFound, RateLimited and TooLong, and DRF's
+        ValidationError.
+        """
         rate_limits.hit("read", "image", client_address.client_address(request))
         permission = f"{code}:{request.query_params.get('permission', '')}"
         try:

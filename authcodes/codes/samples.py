@@ -50,7 +50,7 @@ def sample(batch: BatchRange, span: Span) -> Sample:
         width=batch.number_width,
         low=span.first,
         size=span.size,
-        points=read,
+        positions=read,
         parts=part_count,
     )
     return Sample(span, rows, part_count, read)

@@ -5,7 +5,8 @@ import hmac
 
 from django.conf import settings
 
-# Crockford's base32 leaves out I, L, O and U, which are easily misread. 11 characters hold 55 bits.
+# Crockford's base32 leaves out I, L and O, which are easily misread, and U, which makes words. 11 characters hold 55
+# bits: 7 bytes without the last bit.
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 LENGTH = 11
 _MISREAD = str.maketrans({"I": "1", "L": "1", "O": "0"})

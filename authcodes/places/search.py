@@ -40,7 +40,9 @@ class TooManyPlaces(Invalid):
 
 
 def scanned_places(brands: Iterable[Brand]) -> list[str]:
-    """Every place where the brands' codes were scanned. Two statements, and one for each time zone."""
+    """Every place where the brands' codes were scanned. Two statements, and one for each group of brands with the same
+    time zone and closed days.
+    """
     brands = list(brands)
     if not brands:
         return []
@@ -65,7 +67,7 @@ def known(of: str, brands: Iterable[Brand]) -> list[str]:
 
 
 def codes_at(column: str, places: Sequence[str]) -> Q:
-    """Codes with one of these places in the column."""
+    """Codes with one of these places in the column. Its partial index has only codes with a place."""
     return Q(**{f"{column}__gt": "", f"{column}__in": list(places)})
 
 
@@ -79,8 +81,8 @@ def find(typed: str, known: Sequence[str]) -> list[str]:
         return [typed]
     result = _matching(typed, known)
     if len(result) > MAX_MATCHES:
-        terms = _("More than %(most)d places match “%(typed)s”. Type more of the name.")
-        raise TooManyPlaces(terms % {"most": MAX_MATCHES, "typed": typed}, details={"field": "location"})
+        message = _("More than %(most)d places match “%(typed)s”. Type more of the name.")
+        raise TooManyPlaces(message % {"most": MAX_MATCHES, "typed": typed}, details={"field": "location"})
     return result
 
 

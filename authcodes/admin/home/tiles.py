@@ -78,6 +78,7 @@ class ScanDays:
         return [known[day].total if day in known else 0 for day in self.period]
 
     def percents(self) -> list[float]:
+        """Without the days that had no scans: they have no percentage."""
         known = self.by_day
         return [percent_of(known[day].accepted, known[day].total) for day in self.period if day in known]
 

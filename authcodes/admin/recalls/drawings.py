@@ -14,7 +14,7 @@ from core.translations import text_of
 from loyalty.models.notifications import Language
 from loyalty.notifications import catalogue
 
-PHONE = "admin/authcodes/recall/phone.html"
+SCAN_PAGE = "admin/authcodes/recall/phone.html"
 
 
 def poster_of(recall: Recall, scope: Scope) -> Poster:
@@ -24,20 +24,20 @@ def poster_of(recall: Recall, scope: Scope) -> Poster:
 
 def drawings(recall: Recall, scope: Scope) -> list[dict[str, Any]]:
     """The poster and the scan page in each language, the brand's own first."""
-    own = posters.language_of(scope.brand.pk)
+    brand_language = posters.language_of(scope.brand.pk)
     poster = poster_of(recall, scope)
     return [
         {
             "language": each.value,
             "label": str(each.label),
             "poster": posters.as_html(poster, each.value),
-            "phone": phone(poster, each.value),
+            "phone": scan_page_of(poster, each.value),
         }
-        for each in sorted(Language, key=lambda each: each.value != own)
+        for each in sorted(Language, key=lambda each: each.value != brand_language)
     ]
 
 
-def phone(poster: Poster, language: str) -> str:
+def scan_page_of(poster: Poster, language: str) -> str:
     """The scan page of a recalled code, of the first product on the poster."""
     recall, product = poster.recall, poster.products[0] if poster.products else None
     name = text_of(product.translations, "title", product.title, language) if product else ""
@@ -51,4 +51,4 @@ def phone(poster: Poster, language: str) -> str:
         "contact_link": contacts.link(recall.contact),
     }
     with translation.override(language):
-        return render_to_string(PHONE, context)
+        return render_to_string(SCAN_PAGE, context)

@@ -10,14 +10,14 @@ WITH batch AS MATERIALIZED (
       FROM authcodes_printrun r JOIN batch b ON b.id = r.batch_id JOIN jobs_job j ON j.id = r.job_id
      WHERE r.brand_id = ANY (%(brands)s::bigint[]) AND j.status = 'done' AND NOT b.printed_elsewhere
        AND substr(r.first_code, b.begins) ~ '^[0-9]+$' AND substr(r.last_code, b.begins) ~ '^[0-9]+$'
-), ordered AS (
+), ordered AS (  -- each code counts in the first run that reaches it, by their first codes
     SELECT first, last,
            max(last) OVER (PARTITION BY batch_id ORDER BY first, last
-                           ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+                           ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS highest_before
       FROM run
 )
 SELECT (SELECT COALESCE(sum(generated_count), 0)::bigint FROM batch) AS made,
-       (SELECT COALESCE(sum(greatest(last - greatest(first, before + 1) + 1, 0)), 0)::bigint FROM ordered)
+       (SELECT COALESCE(sum(greatest(last - greatest(first, highest_before + 1) + 1, 0)), 0)::bigint FROM ordered)
        + (SELECT COALESCE(sum(generated_count) FILTER (WHERE printed_elsewhere), 0)::bigint FROM batch) AS printed,
        (SELECT COALESCE(sum(unique_scanners), 0)::bigint FROM authcodes_rollupwatermark
          WHERE brand_id = ANY (%(brands)s::bigint[])) AS unique_scanners,

@@ -91,7 +91,7 @@ def _modules_of(data: bytes) -> Image.Image | None:
     the file is accounted for: anything not exactly as expected is left to Pillow.
     """
     chunks = _chunks(data)
-    if chunks is None or [kind for kind, _ in chunks] != [b"IHDR", b"pHYs", b"IDAT", b"IEND"]:
+    if chunks is None or [kind for kind, _data in chunks] != [b"IHDR", b"pHYs", b"IDAT", b"IEND"]:
         return None
     width, height, *kind = struct.unpack(">IIBBBBB", chunks[0][1])
     stride = (width + 7) // 8 + 1  # a filter byte before each row

@@ -113,10 +113,11 @@ def test_repeated_scan_for_limited_points_is_not_explained_as_a_warning(brand):
     assert "may be a copy" not in html
 
 
-def test_scan_of_a_sandbox_brand_is_explained_as_a_test_code(brand):
+@pytest.mark.parametrize(("outcome", "reason"), [("success", "accepted"), ("warning", "recalled")])
+def test_scan_of_a_sandbox_brand_is_explained_as_a_test_code(brand, outcome, reason):
     brand.is_sandbox = True
 
-    assert "test code" in str(answer_of_page(Scan(brand=brand, outcome="success", reason="accepted")))
+    assert "test code" in str(answer_of_page(Scan(brand=brand, outcome=outcome, reason=reason)))
 
 
 # --- Recalls ---------------------------------------------------------------------------------------------------------

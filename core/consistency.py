@@ -11,7 +11,7 @@ from core.db.statements import query
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A row of a check's statement: its subject, what was expected and what was found."""
+    """A row of a check's statement: its subject, what was expected and the actual value."""
 
     subject: str
     expected: str
@@ -34,7 +34,7 @@ def check(path: str, **parts: str) -> str:
 def differences(checks: Mapping[str, str]) -> Iterator[Difference]:
     """Every contradiction, read from one snapshot so that concurrent work causes none."""
     with one_snapshot(), connection.cursor() as cursor:
-        for check, statement in checks.items():
+        for name, statement in checks.items():
             cursor.execute(statement)
             for row in cursor.fetchall():
-                yield Difference(check, *row)
+                yield Difference(name, *row)

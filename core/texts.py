@@ -1,9 +1,9 @@
-"""Shortened text: a list's first names, and an e-mail address masked for its owner."""
+"""Shortened text: the first entries of a list, and a masked e-mail address."""
 
 from collections.abc import Sequence
 
 DOTS = "•••"
-MAX_NAMED = 10  # names of a list in a sentence
+MAX_NAMED = 10  # entries of a list in a sentence
 
 
 def masked_mail(address: str) -> str:
@@ -12,5 +12,5 @@ def masked_mail(address: str) -> str:
 
 
 def shortened(names: Sequence[str], *, most: int = MAX_NAMED) -> str:
-    """The first names, and an ellipsis if there are more."""
+    """The first entries, and an ellipsis if there are more."""
     return ", ".join(names[:most]) + (" …" if len(names) > most else "")

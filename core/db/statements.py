@@ -1,6 +1,7 @@
 """Loads hand-written statements: `.sql` files next to the module that runs them, as `<topic>/sql/<verb_object>.sql`.
 
-A file begins with comments: why it does not use the ORM (`hot`, `set` or `check`), what it returns and its locks.
+A file begins with comments: why it does not use the ORM, what it returns and its locks. The reasons: `hot`, a scan or
+an accrual waits for it; `set`, it reads or changes many rows at once; `check`, it proves that data are consistent.
 """
 
 import dataclasses

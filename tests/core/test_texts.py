@@ -1,8 +1,8 @@
-"""Shortened lists."""
+"""Shortened lists, and masked addresses."""
 
 import pytest
 
-from core.texts import shortened
+from core.texts import masked_mail, shortened
 
 
 @pytest.mark.parametrize(
@@ -10,3 +10,7 @@ from core.texts import shortened
 )
 def test_shortened_list_ends_in_an_ellipsis(names, expected):
     assert shortened(names, most=2) == expected
+
+
+def test_masked_address_has_its_first_letter_and_its_host():
+    assert masked_mail("ada@example.com") == "a•••@example.com"

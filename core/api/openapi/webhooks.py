@@ -22,7 +22,7 @@ def webhook(kind: str, summary: str, data: type[Output], example: Mapping[str, A
         summary=summary,
         description=f"Sent to each webhook endpoint of the brand that subscribes to `{kind}`.",
         request=body,
-        responses={204: None},
+        responses={204: None},  # `config.schema` replaces it
         examples=[OpenApiExample(summary, {"type": kind, "timestamp": WHEN, "data": dict(example)})],
     )
     return OpenApiWebhook(kind, schema)

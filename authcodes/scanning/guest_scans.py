@@ -37,7 +37,7 @@ def adopt(*, scan: Scan, user_id: int, at: datetime) -> None:
         return
     if scan.scanned_at < at - timedelta(minutes=settings.GUEST_SCAN_MINUTES):
         raise ScanNotAdoptable
-    place = ScanLocation(scan.latitude, scan.longitude)
+    place = ScanLocation.of_scan(scan)
     context = ScanContext(at=scan.scanned_at, user_id=user_id, brand_id=scan.brand_id, place=place)
     snapshot = snapshot_of(scan.code, context)
     if snapshot is None or scan.user_id is not None or scan.points_status != PointsStatus.GUEST:

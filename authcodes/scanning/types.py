@@ -149,6 +149,15 @@ class ScanLocation:
         city, region = position.get("city") or "", position.get("region") or ""
         return cls(position.get("latitude"), position.get("longitude"), city, region)
 
+    @classmethod
+    def of_scan(cls, scan: Scan) -> "ScanLocation":
+        """The place of a recorded scan, which has only the label of city and region."""
+        named = cls(scan.latitude, scan.longitude).named()
+        if named.label == scan.location:
+            return named
+        city, _comma, region = scan.location.partition(", ")  # as a hub named it
+        return replace(named, city=city, region=region)
+
     @property
     def label(self) -> str:
         """`City, Region`, as stored in scans."""

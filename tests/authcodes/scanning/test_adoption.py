@@ -82,6 +82,23 @@ def test_adopted_scan_counts_for_the_campaign(api, brand, customer, guest_scan, 
     assert UserLoyaltyCampaign.objects.get(campaign=campaign, user=customer).progress == 1
 
 
+@pytest.mark.parametrize(
+    "place",
+    [{"latitude": 48.8566, "longitude": 2.3522}, {"city": "Paris", "region": "Île-de-France"}],
+    ids=["coordinates", "named by the hub"],
+)
+def test_adopted_scan_earns_by_its_city(api, brand, customer, deliver_events, place):
+    in_paris = {"all": [{"field": "city", "operator": "in", "value": ["Paris"]}]}
+    factories.earning_rule(brand, "scan-auth", value=7, reward_type="bonus", conditions=in_paris)
+    answer = api.hub().post("auth-codes/scan", {"code": str(factories.code(brand)), "location": place}).json()
+
+    adopt(api.as_customer(customer), answer)
+    deliver_events()
+
+    assert Scan.objects.get().points_promised == 17
+    assert balance(customer, brand) == 17
+
+
 def test_repeated_adoption_by_the_same_customer_earns_once(api, brand, customer, guest_scan, deliver_events):
     answer, customer_api = guest_scan(factories.code(brand)), api.as_customer(customer)
 

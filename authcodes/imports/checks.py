@@ -28,6 +28,7 @@ COLUMNS = {
 }
 ERROR_COLUMN = "error"  # in a file of errors that we produced; it may be uploaded again
 SKU_LENGTH = 64
+MAX_HOST_LENGTH = 249  # with a port it fits into the column; no hostname in use is as long
 
 # Stored untranslated with their values, and translated when shown. The specification's wording:
 FORMAT = csv_files.INVALID
@@ -172,6 +173,8 @@ def _host(row: ParsedRow, payload: str) -> str:
     try:
         parts = urlsplit(payload)
         host = (parts.hostname or "").rstrip(".").encode("idna").decode("ascii") if parts.hostname else ""
+        if len(host) > MAX_HOST_LENGTH:
+            raise ValueError("too long for a hostname")
         return f"{host}:{parts.port}" if parts.port else host
     except (ValueError, UnicodeError):
         row.complain("payload", gettext_noop("This address cannot be read."))

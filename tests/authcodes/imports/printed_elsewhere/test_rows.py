@@ -28,6 +28,7 @@ ROWS = {
     "invisible payload": ("A1,a\u202eb,,", ("payload", "A payload has at most 500")),
     "broken address": ("A1,https://[x/s/1,,", ("payload", "This address cannot be read.")),
     "port": ("A1,https://x.example:99999/s/1,,", ("payload", "This address cannot be read.")),
+    "long host": (f"A1,https://{'x.' * 128}example/s/1,,", ("payload", "This address cannot be read.")),
     "protected": ("A1,B1.tag,,", ("payload", "A payload cannot look like a protected code")),
     "short row": ("A1,x", ("", "Invalid CSV format: this row has 2 cells")),
     "long place": (f"A1,,{'x' * 121},", ("inventory_location", "A location has at most 120")),

@@ -152,6 +152,8 @@ def delete_imported(*, upload: Import, by: User | None, at: datetime) -> int:
         raise ImportRejected(_("Nothing was undone: the batch has been recalled."))
     if AuthCode.objects.filter(batch=batch).scanned().exists():
         raise ImportRejected(_("Nothing was undone: some of the codes have been scanned."))
+    if CodeChange.objects.filter(batch=batch, kind__in=history.STATE_KINDS).exists():
+        raise ImportRejected(_("Nothing was undone: some of the codes have been scanned or changed."))
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             deleted = DELETE_PRINTED_CODES.run(batch=batch.pk)

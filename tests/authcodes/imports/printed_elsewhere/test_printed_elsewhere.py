@@ -184,6 +184,18 @@ def test_undo_fails_once_a_code_was_looked_up(api, brand):
     assert "Nothing was undone: some of the codes have been scanned, looked up or reported as fakes." in job.log
 
 
+def test_undo_fails_once_a_code_was_changed(brand):
+    upload = checked_import(brand, "K7F3,,,", "M2XW,,,")
+    run_commit(upload)
+    stolen = AuthCode.objects.select_related("batch").filter(code="M2XW")
+    factories.deactivate(codes=stolen, at=timezone.now(), reason="Stolen")
+
+    job = run_undo(upload)
+
+    assert (upload.status, AuthCode.objects.count()) == ("committed", 2)
+    assert "scanned or changed" in job.log
+
+
 def test_undo_fails_once_a_scan_was_rejected(brand, customer):
     upload = checked_import(brand, "K7F3,,,")
     run_commit(upload)

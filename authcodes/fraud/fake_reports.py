@@ -23,11 +23,13 @@ def report(
     """Store a report about a product. The code may be anything, and no answer shows whether it is the brand's."""
     reading = read(scanned)
     code = reading.code if reading else ""
+    own = AuthCode.objects.filter(brand=brand_id)
     with row_guard.within([brand_id]):
-        known = AuthCode.objects.filter(code=code, brand=brand_id).first() if code else None
+        # As a scan reads it: text without one of our codes may be the payload of a code printed elsewhere.
+        known = own.filter(code=code).first() or own.filter(payload=scanned.strip()).first()
         return FakeReport.objects.create(
             brand_id=brand_id,
-            code=(code or scanned)[:MAX_CODE_LENGTH],
+            code=(known.code if known else code or scanned)[:MAX_CODE_LENGTH],
             auth_code=known,
             user_id=user_id,
             place=place,

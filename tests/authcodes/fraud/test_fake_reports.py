@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from authcodes.fraud import fake_reports
+from authcodes.models.codes import AuthCode
 from authcodes.models.fake_reports import FakeReport
 from authcodes.personal_data import FAKE_REPORTS
 from brands.audit_log import AuditContext
@@ -49,6 +50,18 @@ def test_guest_can_report_with_the_brands_app_key(api, brand, code):
         "open",
     )
     assert {name: getattr(stored, name) for name in REPORT_FIELDS} == REPORT_FIELDS
+
+
+def test_report_of_a_code_printed_elsewhere_finds_it_by_its_payload(api, brand, code):
+    payload = "https://old.example/p/K7F3"
+    AuthCode.objects.filter(pk=code.pk).update(payload=payload)
+
+    report(api.app(), payload)
+    report(api.app(brand=factories.brand()), payload)
+
+    own, foreign = FakeReport.objects.order_by("pk")
+    assert (own.auth_code, own.code) == (code, code.code)
+    assert (foreign.auth_code, foreign.code) == (None, payload)
 
 
 def test_report_with_a_token_belongs_to_its_customer(api, brand, customer, code):

@@ -85,9 +85,10 @@ def create_batch(*, brand: Brand, batch_settings: BatchSettings, at: datetime, b
 
     Raises BatchRejected with the field and what to change, and QuotaReached above the brand's quota of codes.
     """
-    check(brand=brand, batch_settings=batch_settings, at=at, by=by)
     numbering = batch_settings.numbering
     with transaction.atomic():
+        prefixes.take_turn(brand)
+        check(brand=brand, batch_settings=batch_settings, at=at, by=by)
         prefixes.reserve(brand=brand, prefix=batch_settings.prefix, at=at, by=by)
         check_overlap(numbering, brand)
         quotas.require(brand.pk, BrandQuota.Resource.CODES, more=batch_settings.quantity, field="quantity")

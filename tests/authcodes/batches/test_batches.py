@@ -5,6 +5,7 @@ from threading import Barrier
 
 import pytest
 import time_machine
+from django.db import IntegrityError
 from django.utils import timezone
 
 from authcodes.codes import batches, prefixes
@@ -146,6 +147,35 @@ def test_only_one_of_concurrent_overlapping_batches_is_created():
     results = run_concurrently(lambda number: create(brand, range_name=f"Range {number}"), range(12))
 
     assert [type(result) for result in results].count(BatchRange) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_only_one_of_concurrent_batches_with_the_same_name_is_created():
+    brand = factories.brand()
+
+    results = run_concurrently(lambda number: create(brand, starting_number=100 * number), range(12))
+
+    assert sorted({type(result).__name__ for result in results}) == ["BatchRange", "BatchRejected"]
+    assert BatchRange.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_control_without_the_lock_a_name_is_taken_between_check_and_insert(monkeypatch):
+    brand = factories.brand()
+    original = batches.check
+    barrier = Barrier(12)
+    prefixes.reserve(brand=brand, prefix="SP-", at=timezone.now())
+
+    def check_then_wait(**details):
+        original(**details)
+        barrier.wait()
+
+    monkeypatch.setattr(batches, "check", check_then_wait)
+    monkeypatch.setattr(prefixes, "take_turn", lambda _brand: None)
+
+    results = run_concurrently(lambda number: create(brand, starting_number=100 * number), range(12))
+
+    assert IntegrityError in {type(result) for result in results}
 
 
 @pytest.mark.django_db(transaction=True)

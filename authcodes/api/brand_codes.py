@@ -3,7 +3,7 @@
 from typing import Any, cast
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Case, QuerySet, When
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,6 +17,7 @@ from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from authcodes.models.scans import Scan
+from authcodes.reports.columns import CUSTOMER_IS_OURS
 from brands.access.brand_access import BrandAccess, for_brand
 from brands.access.endpoints import BrandView, ModelEndpoints, row_of, row_output, write_endpoint
 from brands.identity.roles import ACT
@@ -112,7 +113,9 @@ class BrandScanOutput(Output):
     code = serializers.CharField(help_text="The code as it was scanned, shortened and without its secret tag.")
     batch_id = serializers.IntegerField(allow_null=True)
     product_id = serializers.IntegerField(allow_null=True)
-    user_id = serializers.IntegerField(allow_null=True, help_text="The customer; null for a guest.")
+    user_id = serializers.IntegerField(
+        source="own_customer", allow_null=True, help_text="The customer; null for a guest."
+    )
     outcome = serializers.ChoiceField(choices=Scan.Outcome.values, help_text="success: the scan was accepted.")
     reason = serializers.ChoiceField(choices=Scan.Reason.values, help_text="The actual reason for the outcome.")
     points_awarded = PointsField()
@@ -145,6 +148,11 @@ SCANS = ModelEndpoints(
 )
 
 
+def own_scans(access: BrandAccess) -> QuerySet[Scan]:
+    """The scans of the brand's codes. A customer of another brand, who scanned in its app, is not named."""
+    return Scan.objects.filter(brand=access.brand_id).annotate(own_customer=Case(When(CUSTOMER_IS_OURS, then="user")))
+
+
 class BrandScans(BrandView):
     """The brand's scans."""
 
@@ -154,7 +162,7 @@ class BrandScans(BrandView):
 
         Rejected attempts are included: those of recalled, expired, used-up and deactivated codes, and with a wrong tag.
         """
-        return Scan.objects.filter(brand=access.brand_id)
+        return own_scans(access)
 
 
 class BrandScan(BrandView):
@@ -163,7 +171,7 @@ class BrandScan(BrandView):
     @SCANS.row_endpoint("read_brand_scan", "Read a scan")
     def get(self, access: BrandAccess, scan_id: UUID) -> QuerySet[Scan]:
         """Return an attempt to scan a code, and what it earned. Needs the scope `read`."""
-        return Scan.objects.filter(brand=access.brand_id, pk=scan_id)
+        return own_scans(access).filter(pk=scan_id)
 
 
 class CodeChangeInput(Input):

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from authcodes.rollups import rollups
@@ -17,10 +17,13 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("brand", nargs="*", help="slugs of brands; all without")
+        parser.add_argument("brand", nargs="*", help="slugs of brands; without any, all brands")
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        brands = Brand.objects.filter(slug__in=options["brand"]) if options["brand"] else Brand.objects.all()
+        slugs = set(options["brand"])
+        brands = Brand.objects.filter(slug__in=slugs) if slugs else Brand.objects.all()
+        if unknown := slugs - {brand.slug for brand in brands}:
+            raise CommandError(f"No brand has the slug {', '.join(sorted(unknown))}. Nothing was rebuilt.")
         for brand in brands:
             days = rollups.rebuild(brand=brand, at=timezone.now())
             books = programme.rebuild(brand=brand, at=timezone.now())

@@ -286,6 +286,13 @@ def test_check_rollups_reports_no_differences_after_a_rebuild(brand: Brand) -> N
     assert output.getvalue().endswith("Rollups, scans and ledger agree.\n")
 
 
+def test_rebuild_rollups_rejects_an_unknown_brand(brand: Brand) -> None:
+    with pytest.raises(CommandError, match="No brand has the slug typo"):
+        call_command("rebuild_rollups", brand.slug, "typo", stdout=StringIO())
+
+    assert not RollupWatermark.objects.exists()
+
+
 @pytest.mark.parametrize("model", [DayRollup, PlaceRollup, BatchPlaceRollup])
 @pytest.mark.parametrize("difference", ["changed", "missing", "added"])
 def test_check_rollups_reports_a_difference_in_counts(brand: Brand, model: Any, difference: str) -> None:

@@ -70,8 +70,10 @@ class BatchSettings:
 
     @property
     def own_points(self) -> int:
-        """The points of a scan by the batch, else by its product; 0 if neither sets any."""
-        return self.points_per_scan or (self.product and self.product.redeem_point_value) or 0
+        """The points of a scan by the batch, else by its product; 0 if these leave it to the customer's level."""
+        if self.points_per_scan is not None:
+            return self.points_per_scan
+        return (self.product and self.product.redeem_point_value) or 0
 
     @property
     def columns(self) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def after_campaign_text(choice: str) -> str:
 
 
 def _points(brand: Brand, batch_settings: BatchSettings) -> str:
-    """0 and empty both fall back to the product, then to the customer's level, then to the default."""
+    """Empty falls back to the product; 0, or empty there too, to the customer's level, then to the default."""
     if own := batch_settings.own_points:
         return ngettext("A scan earns %(points)d point.", "A scan earns %(points)d points.", own) % {"points": own}
     if BrandLevel.objects.filter(brand=brand).exists():

@@ -3,8 +3,11 @@
 import re
 
 import pytest
+from django.utils import timezone
 
 from authcodes.models.batches import BatchRange
+from authcodes.scanning import scan
+from authcodes.scanning.types import ScanContext
 from brands.models.tenants import Brand
 from loyalty.models.levels import BrandLevel
 from tests.authcodes.batches.batch_pages import summary
@@ -61,6 +64,16 @@ def test_summary_of_a_signed_unlimited_batch_without_product(client, brand, sett
     ]
     assert preview["lines"][3].startswith("The codes are valid to the end of")
     assert preview["lines"][4].startswith("Each code is printed with its own secret tag")
+
+
+def test_points_of_zero_leave_a_scan_to_the_level_in_the_summary_and_in_fact(client, brand, customer):
+    product = factories.product(brand, redeem_point_value=50)
+
+    lines = summary(client, brand, product=product.pk, points_per_scan=0).context["preview"]["lines"]
+    code = factories.code(brand, product=product, points_per_scan=0)
+    result = scan.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
+
+    assert (lines[1], result.points) == ("A scan earns the points of the customer's level.", 10)
 
 
 def test_summary_shows_points_set_by_the_product(client, brand):

@@ -176,14 +176,17 @@ def check_overlap(numbering: Numbering, brand: Brand) -> None:
 
 
 def overlaps(numbering: Numbering, brand: Brand) -> Iterator[str]:
-    """A message for each of the brand's ranges that contains some of these codes."""
-    printed = AuthCode.objects.filter(
-        brand=brand, payload__isnull=False, code__range=(numbering.first_code, numbering.last_code)
+    """A message for the first of these codes that was printed elsewhere, and for each range that contains some."""
+    printed = AuthCode.objects.filter(brand=brand, payload__isnull=False).annotate(
+        code_length=Length("code"), payload_length=Length("payload")
     )
-    same_length = printed.annotate(length=Length("code")).filter(length=len(numbering.first_code))
-    for code in same_length.order_by("code")[:1]:
-        what = _("The code %(code)s was printed elsewhere and is in use.") % {"code": code}
-        yield f"{what} {_('Change the prefix or the starting number.')}"
+    ends, length = (numbering.first_code, numbering.last_code), len(numbering.first_code)
+    for name in ("code", "payload"):
+        taken = printed.filter(**{f"{name}__range": ends, f"{name}_length": length})
+        if text := taken.order_by(name).values_list(name, flat=True).first():
+            what = _("The code %(code)s was printed elsewhere and is in use.") % {"code": text}
+            yield f"{what} {_('Change the prefix or the starting number.')}"
+            break
     near = BatchRange.objects.filter(
         brand=brand, printed_elsewhere=False, first_code__lte=numbering.last_code, last_code__gte=numbering.first_code
     )

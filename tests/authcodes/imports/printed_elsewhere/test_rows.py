@@ -85,11 +85,18 @@ def test_the_brands_own_codes_payloads_and_pending_codes_are_reported(brand):
     run_commit(checked_import(brand, f"K7F3,{OLD_URL},,"))
 
     upload = checked_import(
-        brand, "A0001,,,", "B0003,,,", f"N1,{OLD_URL},,", "N2,A0002,,", "N3,https://x.example/s/A0002,,", name="More"
+        brand,
+        "A0001,,,",
+        "B0003,,,",
+        f"N1,{OLD_URL},,",
+        "N2,A0002,,",
+        "N3,https://x.example/s/A0002,,",
+        "N4,B0002,,",
+        name="More",
     )
 
     assert row_errors(upload) == dict.fromkeys(
-        range(2, 7), ("auth_code", "The brand already has this code or payload.")
+        range(2, 8), ("auth_code", "The brand already has this code or payload.")
     )
 
 

@@ -104,6 +104,14 @@ def test_the_brand_itself_cannot_generate_imported_codes(brand):
         batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
 
 
+def test_the_brand_itself_cannot_generate_codes_that_are_printed_as_payloads(brand):
+    run_commit(checked_import(brand, "K7F3,XYZ0005,,"))
+
+    batch_settings = BatchSettings("Mine", 5, prefix="XYZ", number_width=4, signed=False)
+    with pytest.raises(BatchRejected, match="XYZ0005 was printed elsewhere"):
+        batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
+
+
 def test_commit_fails_if_another_brand_reserved_the_prefix_since_the_check(brand, other_brand):
     upload = checked_import(brand, "XYZ5,,,", "GOOD-A,,,")
     prefixes.reserve(brand=other_brand, prefix="XYZ", at=timezone.now())

@@ -23,8 +23,10 @@ from authcodes.imports.uploads import (
     start,
 )
 from authcodes.models.imports import Import, ImportRow
+from authcodes.models.products import Product
 from brands.models.people import User
 from core.db.timeouts import SET_LONG_TIMEOUT
+from core.texts import shortened
 from jobs import runner
 from jobs.kinds import JobKind
 from jobs.models import Job
@@ -109,6 +111,7 @@ def _carry_out(upload: Import, by: User | None) -> int:
             raise ImportRejected(_("Nothing was imported: the file sets points that are not allowed. See the preview."))
         if upload.kind == Import.Kind.PRINTED:
             return _bring_in(upload, by)
+        _check_products(upload)
         assignments.note_imported(upload=upload)
         changed = assignments.assign_imported(upload=upload, by=by)
         expected = _good_rows(upload).aggregate(codes=Sum("codes"))["codes"] or 0
@@ -123,6 +126,16 @@ def _carry_out(upload: Import, by: User | None) -> int:
             )
             raise ImportRejected(message % {"number": missing})
         return changed
+
+
+def _check_products(upload: Import) -> None:
+    """Raises ImportRejected for products that are no longer sold since the check."""
+    of_rows = _good_rows(upload).values("product")
+    unsold = Product.objects.filter(Q(pk=upload.product_id) | Q(pk__in=of_rows), is_active=False)
+    titles = list(unsold.order_by("title", "pk").values_list("title", flat=True))
+    if titles:
+        message = _("Nothing was imported, because these products are no longer sold: %(products)s.")
+        raise ImportRejected(message % {"products": shortened(titles)})
 
 
 def _bring_in(upload: Import, by: User | None) -> int:

@@ -10,6 +10,7 @@ from authcodes.errors import ImportRejected
 from authcodes.imports import checks, commit, files
 from authcodes.models.codes import AuthCode
 from authcodes.models.imports import Import, ImportRow
+from authcodes.models.products import Product
 from tests.authcodes.imports.conftest import (
     LIST,
     RANGES,
@@ -190,6 +191,20 @@ def test_list_for_a_product_no_longer_sold_is_rejected(brand, codes):
 
     with pytest.raises(ImportRejected, match="no longer sold"):
         unchecked_import(brand, old, csv_of(LIST, "A0001,,"))
+
+
+@pytest.mark.parametrize("content", [csv_of(LIST, "A0001,,"), csv_of(RANGES, "SKU-A,A0001,A0002,,")])
+def test_commit_fails_if_the_product_is_no_longer_sold_since_the_check(brand, product, codes, content):
+    upload = checked_import(brand, product if content.startswith(LIST) else None, content)
+    Product.objects.filter(pk=product.pk).update(is_active=False)
+
+    job = run_commit(upload)
+
+    assert (upload.status, upload.bad_rows, codes.exclude(product=None).count()) == ("checked", 0, 0)
+    assert f"these products are no longer sold: {product.title}." in job.log
+    Product.objects.filter(pk=product.pk).update(is_active=True)
+    run_commit(upload)
+    assert upload.status == "committed"
 
 
 def test_ranges_that_overlap_inside_the_file_are_reported(brand, product, codes):

@@ -25,16 +25,16 @@ def _compared(table: str, keys: str) -> str:
 CHECKS = {
     "rollup by day is not what its scans say": _compared("authcodes_dayrollup", "batch_id, campaign_id, product_id"),
     "rollup by place is not what its scans say": _compared("authcodes_placerollup", "location"),
-    "rollup by cell is not what its scans say": _compared(
+    "rollup by batch and place is not what its scans say": _compared(
         "authcodes_batchplacerollup", "batch_id, campaign_id, product_id, location"
     ),
-    "scanners of a day are not those of its scans": check(
+    "unique scanners of a day are not those of its scans": check(
         "authcodes/rollups/sql/check_scanners_of_days.sql", closed_scans=CLOSED_SCANS
     ),
-    "scanners ever are not those of the closed days": check(
+    "unique scanners are not those of the closed days": check(
         "authcodes/rollups/sql/check_unique_scanners.sql", closed_scans=CLOSED_SCANS
     ),
-    "attempts in vain are not those of codes never scanned": check(
+    "unsuccessful attempts are not those on unscanned codes": check(
         "authcodes/rollups/sql/check_unsuccessful_attempts.sql", closed_scans=CLOSED_SCANS
     ),
     "rollup by hour is not what its scans say": check("authcodes/rollups/sql/check_hours.sql"),

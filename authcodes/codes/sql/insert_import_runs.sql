@@ -3,7 +3,8 @@
 -- last, with their number. Locks nothing.
 WITH named AS (
     SELECT a.batch_id, r.code AS first, greatest(r.code, r.code_end) AS last, r.codes,
-           coalesce(r.product_id, %(product)s::bigint) AS product_id, CASE WHEN NOT b.printed_elsewhere THEN right(r.code, b.number_width)::bigint END AS low
+           coalesce(r.product_id, %(product)s::bigint) AS product_id,
+           CASE WHEN NOT b.printed_elsewhere THEN right(r.code, b.number_width)::bigint END AS low
       FROM authcodes_importrow r
       JOIN authcodes_authcode a ON a.code = r.code
       JOIN authcodes_batchrange b ON b.id = a.batch_id

@@ -13,7 +13,8 @@ from loyalty.programme import rollups as programme
 
 class Command(BaseCommand):
     help = (
-        "Make the rollups of closed days again from scans and ledger. Until then the dashboards read these themselves."
+        "Build the rollups of closed days again from the scans and the ledger. In the meantime, the dashboards read "
+        "those themselves."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

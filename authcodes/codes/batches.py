@@ -89,7 +89,7 @@ def create_batch(*, brand: Brand, batch_settings: BatchSettings, at: datetime, b
     """
     numbering = batch_settings.numbering
     with transaction.atomic():
-        prefixes.take_turn(brand)
+        prefixes.lock_prefixes(brand)
         check(brand=brand, batch_settings=batch_settings, at=at, by=by)
         prefixes.reserve(brand=brand, prefix=batch_settings.prefix, at=at, by=by)
         check_overlap(numbering, brand)

@@ -205,7 +205,7 @@ def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> list[Cod
 
     Returns the changes that named them. Call inside a transaction.
     """
-    pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # PostgreSQL's word boundary
+    pattern = mentions.anywhere_in_sql
     named = Q(reason__iregex=pattern) | Q(detail__iregex=pattern)
     rows = list(CodeChange.objects.filter(named, brand_id=brand_id))
     for change in rows:

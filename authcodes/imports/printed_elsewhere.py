@@ -145,7 +145,7 @@ def conflict_text() -> str:
 def delete_imported(*, upload: Import, by: User | None, at: datetime) -> int:
     """Delete the codes of an upload and leave their batch empty. The caller owns the transaction.
 
-    Raises ImportRejected if a code was scanned, looked up or reported, or if the batch is recalled.
+    Raises ImportRejected if a code was scanned, looked up, reported or changed, or if the batch is recalled.
     """
     batch = BatchRange.objects.select_for_update(of=("self",)).select_related("brand").get(printed_import=upload)
     if batch.recall_id:
@@ -153,7 +153,7 @@ def delete_imported(*, upload: Import, by: User | None, at: datetime) -> int:
     if AuthCode.objects.filter(batch=batch).scanned().exists():
         raise ImportRejected(_("Nothing was undone: some of the codes have been scanned."))
     if CodeChange.objects.filter(batch=batch, kind__in=history.STATE_KINDS).exists():
-        raise ImportRejected(_("Nothing was undone: some of the codes have been scanned or changed."))
+        raise ImportRejected(_("Nothing was undone: some of the codes have been changed since then."))
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             deleted = DELETE_PRINTED_CODES.run(batch=batch.pk)

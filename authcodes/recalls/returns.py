@@ -88,8 +88,7 @@ def of(recall: Recall) -> Returns:
 
 def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> None:
     """For an erasure: remove the person from notes written by staff."""
-    pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # PostgreSQL's word boundary
-    rows = list(RecallReturn.objects.filter(brand_id=brand_id, note__iregex=pattern))
+    rows = list(RecallReturn.objects.filter(brand_id=brand_id, note__iregex=mentions.anywhere_in_sql))
     for row in rows:
         row.note = replace_mentions(row.note, mentions.anywhere, pseudonym)[:500]
     with connection.cursor() as cursor:

@@ -193,7 +193,7 @@ def test_undo_fails_once_a_code_was_changed(brand):
     job = run_undo(upload)
 
     assert (upload.status, AuthCode.objects.count()) == ("committed", 2)
-    assert "scanned or changed" in job.log
+    assert "changed since then" in job.log
 
 
 def test_undo_fails_once_a_scan_was_rejected(brand, customer):

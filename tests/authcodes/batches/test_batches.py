@@ -171,7 +171,7 @@ def test_control_without_the_lock_a_name_is_taken_between_check_and_insert(monke
         barrier.wait()
 
     monkeypatch.setattr(batches, "check", check_then_wait)
-    monkeypatch.setattr(prefixes, "take_turn", lambda _brand: None)
+    monkeypatch.setattr(prefixes, "lock_prefixes", lambda _brand: None)
 
     results = run_concurrently(lambda number: create(brand, starting_number=100 * number), range(12))
 

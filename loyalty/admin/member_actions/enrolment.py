@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands.identity.roles import ACT
 from brands.models.tenants import Brand
@@ -95,7 +95,7 @@ class Enrolment(TenantAdmin):
                 result = enrolment.enrol_addresses(
                     brand=chosen["brand"],
                     addresses=chosen["all"],
-                    audit_context=audit_context(request, _("Enrolled manually")),
+                    audit_context=audit_context(request, gettext_noop("Enrolled manually")),
                 )
             except DomainError as error:
                 form.add_error(None, error.message)

@@ -172,7 +172,8 @@ class Till:
         try:
             if redemption is None:
                 raise too_late()
-            cancellation.undo_use(redemption=redemption, audit_context=audit_context(request, _("Undone at the till.")))
+            context = audit_context(request, gettext_noop("Undone at the till."))
+            cancellation.undo_use(redemption=redemption, audit_context=context)
         except DomainError as error:
             messages.error(request, error.message)
         else:

@@ -46,6 +46,12 @@ def test_customer_enrolled_by_staff_earns_points(api, brand, newcomer, deliver_e
     assert AuditLogEntry.objects.get(kind="loyalty.userpoints").action == "Enrolled"
 
 
+def test_reason_of_an_enrolment_is_stored_in_english(brand, newcomer):
+    enrol(browser(staff(brand, portal_language="de")), brand, addresses=newcomer.email)
+
+    assert AuditLogEntry.objects.get(kind="loyalty.userpoints").reason == "Enrolled manually"
+
+
 def test_enrolling_again_changes_nothing_and_adds_no_audit_log_entry(brand, newcomer):
     client = browser(staff(brand))
     enrol(client, brand, addresses=newcomer.email)

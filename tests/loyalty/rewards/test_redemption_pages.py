@@ -227,6 +227,15 @@ def test_own_use_can_be_undone_once_at_the_till(brand, redemption):
     assert AuditLogEntry.objects.filter(kind="loyalty.redemption", reason="Undone at the till.").count() == 1
 
 
+def test_reason_of_an_undo_at_the_till_is_stored_in_english(brand, redemption):
+    client = browser(staff(brand, role="support", portal_language="de"))
+    client.post(reverse(TILL), {"code": redemption.code})
+
+    client.post(reverse(TILL), {"undo": redemption.pk})
+
+    assert AuditLogEntry.objects.filter(kind="loyalty.redemption", reason="Undone at the till.").count() == 1
+
+
 def test_foreign_and_old_uses_cannot_be_undone_at_the_till(brand, redemption, settings):
     own_client, other_client = browser(staff(brand, role="support")), browser(staff(brand, role="support"))
     foreign_client = browser(staff(factories.brand(), role="support"))

@@ -26,7 +26,7 @@ from loyalty.api.members.sessions import ORIGIN_PARAMETER, brand_of, named_brand
 from loyalty.members import consents
 
 TEXT = {"id": 7, "kind": "terms", "version": 2, "language": "en", "text": "These terms …", "valid_from": WHEN}
-# A brand has at most one text of each kind in force.
+# A customer agrees to one text of each kind.
 MAX_TEXTS = len(LegalText.Kind.values)
 
 
@@ -83,8 +83,8 @@ class LegalTexts(TokenlessView):
     def get(self, request: Request) -> Response:
         """Return the brand's terms, privacy notice and consent in force, to show before a customer registers.
 
-        Each text is in the language of `Accept-Language`, else in English, else in any. The brand is that of the
-        `api-key`, else the one whose hostname was called. The list is empty if the brand has no texts here.
+        Each text is in the language of the answer, else in English, else in any. The brand is that of the `api-key`,
+        else the one whose hostname was called. The list is empty if the brand has no texts here.
         """
         rate_limits.hit("read", client_address.client_address(request))
         brand = brand_of(request, named=named_brand(request, stated=None))

@@ -12,6 +12,7 @@ from brands.tenants import legal_texts
 from loyalty.members import confirmations, consents
 from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.models.members.consents import Consent
+from loyalty.models.notifications import NotificationSettings
 from loyalty.personal_data import CONSENTS
 from tests.support import factories
 from tests.support.portal import address, browser, staff, text
@@ -53,6 +54,14 @@ def test_text_is_in_the_requested_language_or_english(api, brand, terms, languag
     factories.legal_text(brand, language="de", text="Einige Bedingungen.")
 
     assert [each["language"] for each in texts(api.app(), language)] == [expected]
+
+
+def test_text_is_in_the_brands_language_if_the_request_names_none(api, brand, terms):
+    factories.legal_text(brand, language="de", text="Einige Bedingungen.")
+    NotificationSettings.objects.update_or_create(brand=brand, defaults={"language": "de"})
+
+    assert [each["language"] for each in api.app().get("legal-texts").json()["data"]] == ["de"]
+    assert [each["language"] for each in texts(api.hub(), "de")] == ["en"]
 
 
 def test_text_in_a_single_language_is_returned_for_every_language(api, brand):

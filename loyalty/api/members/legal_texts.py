@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,9 +21,10 @@ from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, SuccessField, TimestampField
 from core.api.tokenless_views import TokenlessView
+from core.errors import Invalid
 from core.redis import rate_limits
 from core.web import client_address
-from loyalty.api.members.sessions import ORIGIN_PARAMETER, brand_of, named_brand
+from loyalty.api.members.sessions import ORIGIN_PARAMETER, brand_of_request, named_brand
 from loyalty.members import consents
 
 TEXT = {"id": 7, "kind": "terms", "version": 2, "language": "en", "text": "These terms …", "valid_from": WHEN}
@@ -87,7 +89,9 @@ class LegalTexts(TokenlessView):
         else the one whose hostname was called. The list is empty if the brand has no texts here.
         """
         rate_limits.hit("read", client_address.client_address(request))
-        brand = brand_of(request, named=named_brand(request, stated=None))
+        brand = brand_of_request(request, named=named_brand(request, stated=None))
+        if brand is None:
+            raise Invalid(_("Send the api-key of the brand's app, or call one of the brand's hostnames."))
         texts = legal_texts.in_force(brand=brand, language=languages.decide(), at=timezone.now())
         return Response(LegalTextsOutput.serialize(texts))
 

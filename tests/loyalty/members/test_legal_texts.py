@@ -70,6 +70,14 @@ def test_text_in_a_single_language_is_returned_for_every_language(api, brand):
     assert [each["language"] for each in texts(api.app(), "de")] == ["ar"]
 
 
+def test_caller_without_a_brand_reads_how_to_name_one(api):
+    answer = api.with_headers(origin="https://unknown.example").get("legal-texts")
+
+    assert answer.status_code == 400
+    # The endpoint takes no brand_id, which other endpoints offer.
+    assert answer.json()["message"] == "Send the api-key of the brand's app, or call one of the brand's hostnames."
+
+
 def register(api, **overrides):
     return api.app().post("auth/register", {**NEWCOMER, **overrides})
 

@@ -12,7 +12,6 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from brands.identity.roles import VIEW, brand_scope
 from campaigns.admin.form_pages import FormPages
 from campaigns.admin.rules import value_choices
 from campaigns.admin.segment_form import ConditionsForm, SegmentForm
@@ -21,6 +20,7 @@ from campaigns.segments.ages import age_text
 from campaigns.segments.fields import MEMBER_FIELDS
 from campaigns.segments.preview import Preview
 from core.numbers import grouped
+from loyalty.members.masking import sees_members
 from loyalty.models.programme.segments import Segment
 from portal.base.fieldsets import fieldsets_without
 from portal.base.sidebar import CUSTOMERS, SidebarEntry
@@ -92,7 +92,7 @@ class SegmentAdmin(FormPages):
 
     def has_list_members_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         segment = self.addressed_row(request, object_id)
-        return segment is not None and segment.brand_id in brand_scope(request.user, VIEW, "loyalty.userpoints")
+        return segment is not None and sees_members(request.user, segment.brand_id)
 
     @action(description=gettext_lazy("List members"), url_path="members", icon="group", permissions=["list_members"])
     def list_members(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -131,8 +131,7 @@ class SegmentAdmin(FormPages):
         conditions = form.instance.conditions
         result = preview.preview(conditions, brand=brand, at=timezone.now())
         answer = {"sentence": sentences.sentence(conditions, brand=brand), "notes": [], "count": count_text(result)}
-        sees_members = brand.pk in brand_scope(request.user, VIEW, "loyalty.userpoints")
-        return JsonResponse({**answer, "sample": sample_of(result) if sees_members else []})
+        return JsonResponse({**answer, "sample": sample_of(result) if sees_members(request.user, brand.pk) else []})
 
     def store(self, obj: Segment, fields: set[str]) -> None:
         """A segment with changed conditions is evaluated again within a minute."""

@@ -1,4 +1,4 @@
-"""Masks a person's name and address: enough for "is this you?", too little to find them."""
+"""Masks a person's name and e-mail address: enough for "is this you?", too little to find them."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def masked(member: UserPoints) -> str:
 
 
 def sees_members(viewer: Any, brand_id: int) -> bool:
-    """Whether `viewer`, a user of the portal, may see the brand's members. All pages of the portal use this check."""
+    """Whether `viewer`, a user of the portal, may see the brand's members: the permission of the list of members."""
     return brand_id in brand_scope(viewer, VIEW, "loyalty.userpoints")
 
 

@@ -118,7 +118,7 @@ class CampaignOutput(Output):
     )
     round = serializers.IntegerField(help_text="The current round, starting at 1.")
     ends_at = TimestampField(source="campaign.ends_at", allow_null=True)
-    milestones = MilestoneOutput(many=True, source="steps")
+    milestones = MilestoneOutput(many=True)
     next_reward = NextRewardField(
         allow_blank=True, help_text="The reward of the next milestone; empty if none is left."
     )

@@ -17,31 +17,28 @@ CLAIMED, AVAILABLE = RewardClaim.Status.CLAIMED.value, RewardClaim.Status.AVAILA
 class MilestoneStatus:
     """A milestone for one customer in the current round.
 
-    `claim`: the state of its reward; None if it was not reached. `waits`: a reward of any round can be claimed.
+    `claim`: the state of its reward in this round; None if the milestone was not reached, or the campaign's budget no
+    longer sufficed. `claimable`: its reward of any round can be claimed.
     """
 
     milestone: Milestone
     achieved: bool
     claim: str | None
-    waits: bool = False
+    claimable: bool
 
     @property
     def claimed(self) -> bool:
         return self.claim == CLAIMED
 
-    @property
-    def claimable(self) -> bool:
-        return self.claim == AVAILABLE or self.waits
-
 
 @dataclass(frozen=True, slots=True)
 class CampaignStatus:
-    """A campaign and one customer's progress in it; `steps` with the lowest threshold first."""
+    """A campaign and one customer's progress in it; `milestones` with the lowest threshold first."""
 
     campaign: Campaign
     exact_progress: Decimal
-    steps: Sequence[MilestoneStatus]
-    round: int = 1
+    milestones: Sequence[MilestoneStatus]
+    round: int
 
     @property
     def progress(self) -> int:
@@ -50,13 +47,14 @@ class CampaignStatus:
 
     @property
     def next_milestone(self) -> Milestone | None:
-        return next((step.milestone for step in self.steps if step.milestone.threshold > self.exact_progress), None)
+        following = (each.milestone for each in self.milestones if each.milestone.threshold > self.exact_progress)
+        return next(following, None)
 
 
 def campaign_statuses(*, brand_id: int, user_id: int, at: datetime) -> list[CampaignStatus]:
     """Campaigns that run at `at`, and ended ones with a reward left to claim; newest first.
 
-    Runs four queries, regardless of the number of campaigns.
+    Runs at most four queries, regardless of the number of campaigns.
     """
     running = Campaign.objects.running(at).filter(brand_id=brand_id)
     left = RewardClaim.objects.filter(user_id=user_id, status=AVAILABLE, milestone__campaign__brand_id=brand_id)
@@ -76,10 +74,10 @@ def _status_of(
 ) -> CampaignStatus:
     achieved = set(progress_row.milestones_achieved) if progress_row else set()
     current = progress_row.round if progress_row else 1
-    steps = []
+    milestones = []
     for each in campaign.milestones.all():
         by_round = {claim.round: claim.status for claim in claims.get(each.pk, ())}
-        waits = AVAILABLE in by_round.values()
-        steps.append(MilestoneStatus(each, each.pk in achieved, by_round.get(current), waits))
+        claimable = AVAILABLE in by_round.values()
+        milestones.append(MilestoneStatus(each, each.pk in achieved, by_round.get(current), claimable))
     progress = min(progress_row.progress, Decimal(campaign.target_value)) if progress_row else ZERO
-    return CampaignStatus(campaign, progress, steps, current)
+    return CampaignStatus(campaign, progress, milestones, current)

@@ -9,6 +9,7 @@ from brands.staff_login.models import StaffMail
 from campaigns.earning import budgets
 from campaigns.models.campaigns import Campaign, CampaignBudgetUse, RewardClaim, UserLoyaltyCampaign
 from campaigns.progress import results
+from campaigns.progress.overview import campaign_statuses
 from events import worker
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.programme.costs import PointCost
@@ -46,6 +47,9 @@ def test_milestones_pay_nothing_once_the_budget_is_used_up(brand):
     assert CampaignBudgetUse.objects.get().points == 20
     assert LoyaltyTransaction.objects.filter(reason_id__startswith="milestone:").count() == 2
     assert all(each.milestones_achieved for each in UserLoyaltyCampaign.objects.all())
+    [status] = campaign_statuses(brand_id=brand.pk, user_id=customers[-1].pk, at=timezone.now())
+    [withheld] = status.milestones
+    assert (withheld.achieved, withheld.claim, withheld.claimable) == (True, None, False)
 
 
 def test_rewards_without_points_use_no_budget(brand, customer):

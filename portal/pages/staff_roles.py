@@ -3,7 +3,6 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.contrib.auth.forms import SetPasswordMixin
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -21,7 +20,7 @@ from portal.base.confirmation import ConfirmedAction
 from portal.base.forms import TenantForm
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_scope import staff_user
-from portal.pages.users import InvitingAdmin, password_field
+from portal.pages.users import InvitingAdmin, NewPasswordMixin, password_field
 from portal.staff_login import help_for_staff
 from portal.staff_login.forms import RoleMixin
 from portal.unfold import ChoicesFilter, action
@@ -39,7 +38,7 @@ class RoleForm(RoleMixin, TenantForm):
         return cleaned
 
 
-class NewRoleForm(SetPasswordMixin, RoleForm):  # type: ignore[type-arg] # generic in the stubs only
+class NewRoleForm(NewPasswordMixin, RoleForm):
     """A role for a colleague of another of the user's brands. Only the operator makes a customer staff: the first role
     comes with a new password, as a colleague's does."""
 
@@ -70,7 +69,7 @@ class NewRoleForm(SetPasswordMixin, RoleForm):  # type: ignore[type-arg] # gener
                 self.add_error("password1", _("This person already works in the portal and keeps their password."))
         elif not cleaned.get("password1"):
             self.add_error("password1", _("Set a new password. The customer's old password must not open the portal."))
-        self.validate_passwords()
+        self.check_passwords_match()
         self.validate_password_for_user(chosen, "password1")
         return cleaned
 

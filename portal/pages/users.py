@@ -61,7 +61,21 @@ def password_field(label: Any, *, required: bool, help_text: Any = "") -> forms.
     return forms.CharField(label=label, strip=False, required=required, widget=widget, help_text=help_text)
 
 
-class UserForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # generic in the stubs only
+class NewPasswordMixin(SetPasswordMixin):  # type: ignore[type-arg] # generic in the stubs only
+    """Two fields for a new password, which may be left empty."""
+
+    cleaned_data: dict[str, Any]  # this and the following are a form's
+    errors: Any
+    add_error: Any
+
+    def check_passwords_match(self) -> None:
+        """Unlike Django's `validate_passwords`, also if only one of them is filled in."""
+        typed, repeated = self.cleaned_data.get("password1"), self.cleaned_data.get("password2")
+        if typed != repeated and not self.errors.keys() & {"password1", "password2"}:
+            self.add_error("password2", self.error_messages["password_mismatch"])
+
+
+class UserForm(NewPasswordMixin, TenantForm):
     """A user's account; the password stays if both password fields are empty."""
 
     password1 = password_field(_("New password"), required=False)
@@ -73,7 +87,7 @@ class UserForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # generi
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        self.validate_passwords()
+        self.check_passwords_match()
         self.validate_password_for_user(self.instance, "password1")
         for field in ("is_active", "is_staff"):
             if field in self.fields and not cleaned[field]:

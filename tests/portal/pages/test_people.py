@@ -133,6 +133,19 @@ def test_saving_a_user_without_a_password_keeps_the_password(superuser: Client, 
     assert customer.check_password("correct horse battery")
 
 
+@pytest.mark.parametrize("field", ["password1", "password2"])
+def test_new_password_must_be_typed_twice(superuser: Client, customer: User, field: str) -> None:
+    customer.set_password("correct horse battery")
+    customer.save()
+    url = address("brands.user", "change", customer.pk)
+
+    rejected = superuser.post(url, {**form_of(superuser.get(url)), field: "a long one, 7"})
+
+    assert list(errors(rejected)) == ["password2"]
+    customer.refresh_from_db()
+    assert customer.check_password("correct horse battery")
+
+
 def test_users_are_sorted_by_when_they_joined_this_brand(brand: Brand) -> None:
     """Not by when they first joined another brand."""
     long_ago, now = timezone.now() - timedelta(days=300), timezone.now()
@@ -190,14 +203,20 @@ def test_customer_who_becomes_staff_gets_a_new_password_and_no_old_session(super
 
 
 @pytest.mark.parametrize(
-    "form_data", [{}, {**NEW_PASSWORD, "password1": "short", "password2": "short"}], ids=["none", "bad"]
+    ("form_data", "field"),
+    [
+        ({}, "password1"),
+        ({"password1": "short", "password2": "short"}, "password1"),
+        ({"password1": NEW_PASSWORD["password1"]}, "password2"),
+    ],
+    ids=["none", "bad", "typed once"],
 )
 def test_first_role_without_a_valid_password_is_rejected(
-    superuser: Client, brand: Brand, customer: User, form_data: dict[str, str]
+    superuser: Client, brand: Brand, customer: User, form_data: dict[str, str], field: str
 ) -> None:
     rejected = assign_role(superuser, brand, customer, **form_data)
 
-    assert list(errors(rejected)) == ["password1"]
+    assert list(errors(rejected)) == [field]
     with pytest.raises(Invalid):
         staff_accounts.assign_role(user=customer, brand=brand, role="support", at=timezone.now())
     assert not StaffRole.objects.filter(user=customer).exists()

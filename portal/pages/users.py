@@ -279,12 +279,16 @@ def with_local_names(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]
         return rows.annotate(is_ours=Value(True), joined_at=F("date_joined"), **names)  # noqa: FBT003
     account: Any = User._meta.get_field("points_rows").related_model
     accounts = account.objects.filter(user=OuterRef("pk"), brand__in=within.brand_ids).order_by("pk")
+
+    def first_of(field: str) -> Subquery:
+        return Subquery(accounts.filter(**{f"{field}__isnull": False}).values(field)[:1])
+
     works = StaffRole.objects.filter(user=OuterRef("pk"), brand__in=within.brand_ids)
     is_ours = Q(registered_brand__in=within.brand_ids) | Exists(works)
     return rows.annotate(
         is_ours=is_ours,
-        first_name_here=Coalesce(Subquery(accounts.values("first_name")[:1]), "first_name"),
-        last_name_here=Coalesce(Subquery(accounts.values("last_name")[:1]), "last_name"),
+        first_name_here=Coalesce(first_of("first_name"), "first_name"),
+        last_name_here=Coalesce(first_of("last_name"), "last_name"),
         joined_at=Case(When(is_ours, then="date_joined"), default=Subquery(accounts.values("enrolled_at")[:1])),
     )
 

@@ -289,3 +289,16 @@ def test_login_attempts_of_the_portal_are_rate_limited(settings: Any, rf: Any) -
     rejected = attempt("correct horse battery")
     assert not rejected.is_valid()
     assert rejected.non_field_errors() == ["Too many requests. Wait before trying again."]
+
+# --- The list, and what it tells a brand's staff of others
+
+
+def test_name_that_any_brand_in_scope_corrected_is_shown(brand: Brand) -> None:
+    other_brand = factories.brand()
+    customer = factories.customer(brand, first_name="Ana", last_name="Li")
+    factories.accounts.enrol(user_id=customer.pk, brand_id=other_brand.pk, at=timezone.now())
+    UserPoints.objects.filter(user=customer, brand=other_brand).update(first_name="Anna", last_name="Lee")
+
+    pages = [text(browser(staff(*brands)).get(address("brands.user"))) for brands in ([brand], [brand, other_brand])]
+
+    assert ["Anna Lee" in page for page in pages] == [False, True]

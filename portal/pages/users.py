@@ -147,7 +147,7 @@ class UserAdmin(InvitingAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view", "superuser": "view add change"}
     sidebar = SidebarEntry(SETTINGS, 8, "person", tab=False)
     form = UserForm
-    brand_path = "pk"  # unused: `seen` finds a brand's people
+    brand_path = "pk"  # no column and no filter of brands: `visible_to` finds a brand's people
     list_display = ("email", "name_here", "is_active", "joined_here")
     list_filter = (KindFilter,)
     search_fields = ("email__startswith", "first_name__istartswith", "last_name__istartswith")
@@ -182,7 +182,19 @@ class UserAdmin(InvitingAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         within = self.brand_scope(request, VIEW)
-        return with_local_names(visible_users(admin.ModelAdmin.get_queryset(self, request), within), within)
+        rows = admin.ModelAdmin.get_queryset(self, request)  # TenantAdmin's narrows by a column that users do not have
+        return with_names_and_joining_dates(visible_users(rows, within), within)
+
+    def brand_id_of(self, obj: User) -> int | None:
+        return obj.registered_brand_id
+
+    def column(self, request: HttpRequest, name: Any) -> Any:
+        """When people joined is no field, but is shown like one: in the zone of each row's brand."""
+        if name != "joined_here":
+            return super().column(request, name)
+        joined = super().column(request, "date_joined")
+        joined.__name__ = joined.admin_order_field = "joined_at"
+        return joined
 
     @display(description=_("name"))
     def name_here(self, user: Any) -> str:
@@ -190,11 +202,11 @@ class UserAdmin(InvitingAdmin):
 
     @display(description=_("date joined"), ordering="joined_at")
     def joined_here(self, user: Any) -> SafeString:
-        return moment(user.joined_at)
+        return display_in_current_zone(user.joined_at)
 
     @display(description=_("address verified"))
     def verified_here(self, user: Any) -> SafeString | None:
-        return moment(user.email_verified_at) if user.is_ours and user.email_verified_at else None
+        return display_in_current_zone(user.email_verified_at) if user.is_ours and user.email_verified_at else None
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -268,7 +280,7 @@ def visible_users(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]:
     return rows.filter(pk__in=registered.values("pk").union(enrolled.values("pk"), staff_of(within).values("pk")))
 
 
-def with_local_names(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]:
+def with_names_and_joining_dates(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]:
     """Annotate users with their names, as a brand in scope corrected them if it did, and with a date of joining.
 
     Their own people joined when they registered. Others joined when they enrolled here: when they registered elsewhere
@@ -297,6 +309,6 @@ def staff_of(within: BrandScope) -> QuerySet[User]:
     return User.objects.order_by().filter(staff_roles__brand__in=within.brand_ids)
 
 
-def moment(at: datetime) -> SafeString:
-    """As lists and forms show it."""
+def display_in_current_zone(at: datetime) -> SafeString:
+    """As the form shows its other moments: TenantAdmin sets the zone."""
     return local_time.display_moment(at, timezone.get_current_timezone())

@@ -1,7 +1,7 @@
 """The portal's pages for users: accounts, roles, passwords and the login."""
 
 import secrets
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -291,6 +291,29 @@ def test_login_attempts_of_the_portal_are_rate_limited(settings: Any, rf: Any) -
     assert rejected.non_field_errors() == ["Too many requests. Wait before trying again."]
 
 # --- The list, and what it tells a brand's staff of others
+
+
+def test_page_shows_moments_in_the_zone_of_the_registered_brand(superuser: Client) -> None:
+    """The user's id is the id of another brand, in another zone."""
+    factories.brand(pk=900_001, time_zone="America/Caracas")
+    brand, joined = factories.brand(time_zone="Asia/Kolkata"), datetime(2026, 3, 1, 10, tzinfo=UTC)
+    customer = factories.customer(brand, pk=900_001, date_joined=joined)
+
+    page = text(superuser.get(address("brands.user", "change", customer.pk)))
+
+    assert ("15:30" in page, "06:00" in page) == (True, False)
+
+
+def test_list_shows_when_people_joined_in_the_brands_zone() -> None:
+    brand, other_brand = factories.brand(time_zone="Asia/Kolkata"), factories.brand(time_zone="America/Caracas")
+    for each in (brand, other_brand):
+        factories.customer(each)
+
+    own_list = text(browser(staff(brand)).get(address("brands.user")))
+    list_of_both = text(browser(staff(brand, other_brand)).get(address("brands.user")))
+
+    assert ("IST" in own_list, "UTC" in own_list) == (True, False)
+    assert ("IST" in list_of_both, "-04" in list_of_both) == (True, True)
 
 
 def test_name_that_any_brand_in_scope_corrected_is_shown(brand: Brand) -> None:

@@ -37,6 +37,14 @@ def find(typed: str, brand_ids: Collection[int]) -> list[int]:
     return ids
 
 
+def find_all(typed: str, brand_ids: Collection[int]) -> Collection[int] | QuerySet[CustomerWord, int]:
+    """As `find`, without the limit, for the lists of customers themselves: a subquery if they are many."""
+    try:
+        return find(typed, brand_ids)
+    except TooManyCustomers:
+        return matching(typed, brand_ids)
+
+
 def some(typed: str, brand_ids: Collection[int], most: int) -> list[int]:
     """As `matching`, but only the first `most` ids."""
     return _first(matching(checked(typed), brand_ids), most)[:most]

@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy as _
 
 from brands import audit_log
 from brands.audit_log import Changes
+from brands.identity import customer_search
 from brands.identity.roles import ADD, VIEW, BrandScope, brand_scope
 from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
@@ -30,6 +31,7 @@ from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.lists import local_time
+from portal.lists.queries import report_search_error
 from portal.unfold import DropdownFilter, PasswordWidget, SelectWidget, action, display
 
 # Roles are defined in roles.TABLE; Django's groups would be a second source.
@@ -150,7 +152,7 @@ class UserAdmin(InvitingAdmin):
     brand_path = "pk"  # no column and no filter of brands: `visible_to` finds a brand's people
     list_display = ("email", "name_here", "is_active", "joined_here")
     list_filter = (KindFilter,)
-    search_fields = ("email__startswith", "first_name__istartswith", "last_name__istartswith")
+    search_fields = ("email__startswith", "^first_name_here", "^last_name_here")
     readonly_fields = (
         "registered_brand",
         "date_joined",
@@ -211,12 +213,18 @@ class UserAdmin(InvitingAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Search by name only among users who registered or work here: names entered elsewhere must not leak."""
-        if staff_user(request).is_superuser:
-            return super().get_search_results(request, queryset, search_term)
-        ours, many = super().get_search_results(request, queryset.filter(is_ours=True), search_term)
-        named = queryset.filter(email__startswith=search_term.strip().lower())
-        return queryset.filter(Q(pk__in=ours.values("pk")) | Q(pk__in=named.values("pk"))), many
+        """The page's people whose address or displayed name matches: customers as all searches find them, colleagues
+        by the beginning of either.
+        """
+        within, typed = self.brand_scope(request, VIEW), search_term.strip().lower()  # addresses are in lowercase
+        if within.everywhere or not typed:
+            return super().get_search_results(request, queryset, typed)
+        with report_search_error(request, queryset) as search:
+            customers = Q(pk__in=customer_search.find_all(typed, within.brand_ids))
+            colleagues = queryset.filter(pk__in=working_for(within))
+            matches, _may_repeat = super().get_search_results(request, colleagues, typed)
+            search.rows = queryset.filter(customers | Q(pk__in=matches.values("pk")))
+        return search.rows, False
 
     def choices(self, request: HttpRequest, within: BrandScope) -> QuerySet[Any]:
         return visible_users(self.get_queryset(request), within)

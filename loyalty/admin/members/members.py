@@ -17,7 +17,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands.identity import customer_search
-from brands.identity.customer_search import TooManyCustomers
 from brands.identity.roles import ACT
 from brands.models.people import User
 from core.errors import DomainError
@@ -143,10 +142,7 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
 
     def customers(self, request: HttpRequest, typed: str) -> Any:
         """Without the usual limit on matches: this list is where staff search for customers."""
-        try:
-            return super().customers(request, typed)
-        except TooManyCustomers:
-            return customer_search.matching(typed, [brand.pk for brand in self.brands_seen(request)])
+        return customer_search.find_all(typed, [brand.pk for brand in self.brands_seen(request)])
 
     def first_match(self, request: HttpRequest, rows: QuerySet[UserPoints], text: str) -> QuerySet[UserPoints]:
         """What the portal's search box shows: the first members who match the text."""

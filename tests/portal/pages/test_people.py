@@ -290,7 +290,20 @@ def test_login_attempts_of_the_portal_are_rate_limited(settings: Any, rf: Any) -
     assert not rejected.is_valid()
     assert rejected.non_field_errors() == ["Too many requests. Wait before trying again."]
 
+
 # --- The list, and what it tells a brand's staff of others
+
+
+def people(client: Client, **query: str) -> list[str]:
+    """The names in front of the addresses of the users whom the list shows."""
+    rows = client.get(address("brands.user"), query).context["cl"].result_list
+    return [row.email.partition("@")[0] for row in rows]
+
+
+def test_superuser_finds_an_address_in_capitals(superuser: Client, client: Client, brand: Brand) -> None:
+    factories.customer(brand, email="nora@example.com")
+
+    assert people(superuser, q="Nora@Example.com") == people(client, q="Nora@Example.com") == ["nora"]
 
 
 def test_page_shows_moments_in_the_zone_of_the_registered_brand(superuser: Client) -> None:
@@ -325,3 +338,24 @@ def test_name_that_any_brand_in_scope_corrected_is_shown(brand: Brand) -> None:
     pages = [text(browser(staff(*brands)).get(address("brands.user"))) for brands in ([brand], [brand, other_brand])]
 
     assert ["Anna Lee" in page for page in pages] == [False, True]
+
+
+def test_list_finds_the_names_that_it_shows(brand: Brand) -> None:
+    """Also of customers who registered elsewhere, and none that a brand has corrected."""
+    client = browser(staff(brand, email="olga@example.com", first_name="Olga"))
+    corrected = factories.customer(brand, email="a@example.com", first_name="Ana")
+    UserPoints.objects.filter(user=corrected).update(first_name="Zoë")
+    guest = factories.customer(factories.brand(), email="b@example.com", first_name="Berta")
+    factories.accounts.enrol(user_id=guest.pk, brand_id=brand.pk, at=timezone.now())
+    factories.customer(factories.brand(), email="c@example.com", first_name="Berta")
+
+    result = {name: people(client, q=name) for name in ("Ana", "zoe", "berta", "OLGA", "b@example.com", "none")}
+
+    assert result == {
+        "Ana": [],
+        "zoe": ["a"],
+        "berta": ["b"],
+        "OLGA": ["olga"],
+        "b@example.com": ["b"],
+        "none": [],
+    }

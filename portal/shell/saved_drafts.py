@@ -1,7 +1,8 @@
 """Reports to the browser which of its drafts (drafts.js) have been saved, so that it deletes them.
 
-A form carries the ids of its drafts. It counts as saved if the answer is a redirect without an error message: a
-rejected form is shown again, and a form of an ended session leads to the login.
+A form carries the id of its draft, and a second step (`data-saves-drafts`) those of the first. It counts as saved if
+the answer is a redirect without an error message: a rejected form is shown again, and a form of an ended session leads
+to the login.
 """
 
 import re

@@ -11,6 +11,7 @@
   const SENT = "sent:";
   const SAVED_COOKIE = "portal_saved"; // in which the server names the drafts that it has saved
   const MAX_SENT = 20;
+  const MAX_IDS = 10; // as many as saved_drafts.py accepts
   const LIFE_MS = 12 * 3600 * 1000; // as long as a session
   const TWICE_MS = 3000; // a form sent again within this time was clicked twice
   const BACK_FROM = ["/admin/login/", "/admin/second-factor/", "/admin/invitation/"];
@@ -57,10 +58,10 @@
   const forms = [...document.querySelectorAll("#content form")].filter((form) => form.method === "post");
   const typedInto = forms.filter((form) => !("noDraft" in form.dataset) && form.id !== "changelist-form" && fields(form).length);
   typedInto.forEach(keep);
-  for (const form of forms.filter((each) => !typedInto.includes(each))) {
-    // The second step of a form that was typed in the first: saving it saves both.
+  for (const form of forms.filter((each) => "savesDrafts" in each.dataset)) {
+    // The second step of a form that was typed in the first, at the same address: saving it saves both.
     const ids = drafts().filter((key) => key.startsWith(`${page}#`)).map((key) => read(key)?.id);
-    if (ids.length) carry(form, ids.join("."));
+    if (ids.length) carry(form, ids.filter(Boolean).slice(0, MAX_IDS).join("."));
   }
 
   function forgetSaved() {

@@ -7,6 +7,7 @@ import pytest
 
 from authcodes.models.products import Product
 from brands.models.people import StaffRole
+from loyalty.models.members.member_notes import MemberNote
 from loyalty.models.rewards import Reward
 from tests.browser.window import DESKTOP, PHONE, Window
 from tests.support import factories
@@ -173,6 +174,32 @@ class TestUnsavedDraft:
         owner.button("Save note").click()
         owner.wait_for_text("The note is saved.")
         assert owner.page.get_by_text("unsaved draft").count() == 0
+
+    def test_is_kept_when_another_form_of_the_page_is_sent(self, owner, user, brand):
+        account = factories.account(factories.customer(brand), brand)
+        MemberNote.objects.create(account=account, brand=brand, author=user, text="Called in May")
+        owner.goto(f"loyalty/userpoints/{account.pk}/change/")
+        owner.page.locator("#id_text").fill("Called about the mug")
+        owner.goto("")
+        owner.goto(f"loyalty/userpoints/{account.pk}/change/")
+        owner.wait_for_text("You have an unsaved draft from")
+        with owner.page.expect_navigation():
+            owner.page.get_by_role("button", name="Delete your note").click()
+        assert not MemberNote.objects.exists()
+
+        owner.button("Restore").click()
+        assert owner.page.locator("#id_text").input_value() == "Called about the mug"
+
+    def test_is_deleted_by_the_second_step(self, owner, brand):
+        address = f"authcodes/batchrange/{factories.code(brand).batch_id}/deactivate/"
+        owner.goto(address)
+        owner.page.locator("[name=reason]").fill("Stolen")
+        owner.button("Show what changes").click()
+        owner.button("Deactivate codes").click()
+        owner.wait_for_text("Deactivated: 1")
+        owner.goto(address)
+
+        assert "Stolen" not in owner.page.evaluate("JSON.stringify(sessionStorage)")
 
 
 def test_wizard_is_restored_after_the_login(owner, user):

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from campaigns.broadcasts import lifecycle, texts
-from campaigns.broadcasts.texts import MAX_CHARACTERS, PARTS
+from campaigns.broadcasts.texts import MAX_CHARACTERS, PART_LABELS, PARTS
 from core.errors import Invalid
 from core.numbers import grouped
 from loyalty.models.messages.broadcasts import Broadcast
@@ -21,11 +21,6 @@ from portal.base.forms import TenantForm
 from portal.unfold import CheckboxesWidget, TextareaWidget, TextWidget
 
 TEXT_FIELDS = {language: [f"{part}_{language}" for part in PARTS] for language in Language.values}
-LABELS = {
-    "subject": gettext_lazy("Subject"),
-    "body": gettext_lazy("Text of the e-mail"),
-    "short_text": gettext_lazy("Text of SMS and push messages"),
-}
 TEXT_ROWS = {"body": 8, "short_text": 3}  # a subject is a single line
 
 
@@ -35,7 +30,7 @@ def text_field(part: str, language: str) -> forms.CharField:
     if part in TEXT_ROWS:
         attributes["rows"] = TEXT_ROWS[part]
     widget = TextareaWidget if part in TEXT_ROWS else TextWidget
-    field = forms.CharField(label=LABELS[part], required=False, widget=widget(attrs=attributes), strip=False)
+    field = forms.CharField(label=PART_LABELS[part], required=False, widget=widget(attrs=attributes), strip=False)
     if language == Language.ENGLISH:
         help_text: Any = lazy(lambda: _("At most %(most)s characters.") % {"most": grouped(MAX_CHARACTERS[part])}, str)
         field.help_text = help_text()
@@ -97,10 +92,10 @@ class BroadcastForm(TenantForm):
         if brand is None or "channels" in self.errors:
             return cleaned
         language = delivery.settings_of(brand.pk).language
-        for field, problem in texts.text_problems(
+        for problem in texts.text_problems(
             self.written_texts(cleaned), channels=cleaned["channels"], language=language
         ):
-            self.add_error(field, problem)
+            self.add_error(problem.field, problem.message)
         return cleaned
 
     def _post_clean(self) -> None:

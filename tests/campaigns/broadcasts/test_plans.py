@@ -137,8 +137,11 @@ PROBLEMS = {
     "moment": ({"send_at": timezone.now() - timedelta(minutes=1)}, "This date and time is in the past."),
     "no channel": ({"channels": []}, "Choose at least one channel."),
     "no sms": ({"channels": ["sms"]}, "SMS is not set up"),
-    "no text": ({"texts": {}}, "The text is not complete"),
-    "unknown name": ({"texts": {"en": {"subject": "A", "body": "{points}"}}}, "{points} is not available here."),
+    "no text": ({"texts": {}}, "English, Subject: Enter a text."),
+    "unknown name": (
+        {"texts": {"en": {"subject": "A", "body": "{points}"}}},
+        "English, Text of the e-mail: {points} is not available here.",
+    ),
     "deleted segment": ({"segment_name": "Gone"}, "The segment “Gone” was deleted."),
     "cancelled": ({"state": "cancelled"}, "This broadcast was cancelled."),
 }
@@ -152,6 +155,14 @@ def test_broadcast_that_cannot_be_sent_is_rejected(sender, customer, fields, mes
         lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
 
     assert not Job.objects.exists()
+
+
+def test_text_missing_in_the_brands_new_language_is_named(sender, customer):
+    broadcast = factories.broadcast(sender)
+    NotificationSettings.objects.update(language="de")
+
+    with pytest.raises(Invalid, match=r"^German, Subject: Enter a text"):
+        lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
 
 
 def test_every_state_has_a_message():

@@ -98,8 +98,12 @@ class Search:
         """Codes whose location, noted by staff or an import, matches; None if no place matches."""
         brands = self.site.get_model_admin(AuthCode).brands_seen(self.request)
         for column in search.FETCH_PLACES_OF_CODES:
-            if places := search.find(self.text, search.places_of_codes(brands, column)):
+            known = search.places_of_codes(brands, column)
+            if places := search.find(self.text, known):
                 return search.codes_at(column, places)
+            exact = search.codes_at(column, [self.text])
+            if len(known) >= search.MAX_KNOWN and self.seen(AuthCode).filter(exact).exists():
+                return exact  # a place beyond those that were read
         return None
 
     def filter_by_customers(self, rows: QuerySet[Scan]) -> QuerySet[Scan]:

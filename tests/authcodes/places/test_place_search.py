@@ -124,6 +124,18 @@ def test_codes_are_filtered_by_storage_location(client: Client, brand: Brand) ->
     assert code_without_location not in list_codes(inventory_location="a")
 
 
+def test_place_beyond_those_that_are_read_is_found_by_its_whole_name(
+    client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "MAX_KNOWN", 1)
+    for place in ("Aachen", "Bonn"):
+        AuthCode.objects.filter(pk=factories.code(brand).pk).update(inventory_location=place)
+
+    results = [client.get(address(CODES), {"q": text}).context["cl"].result_list for text in ("aach", "Bonn", "bon")]
+
+    assert [[code.inventory_location for code in codes] for codes in results] == [["Aachen"], ["Bonn"], []]
+
+
 def test_suggestions_start_with_places_that_begin_with_the_text(client: Client, brand: Brand) -> None:
     create_scans(brand, "Neu Bern, Region", BERLIN, "Bern, Bern", PUNE)
 

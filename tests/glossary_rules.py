@@ -266,12 +266,57 @@ def retired_in_template(path: str, source: str) -> Iterator[tuple[Rule, str]]:
         yield from ((rule, text) for rule in retired_in_text(text))
 
 
+# A comment, a string or a regular expression of a script.
+SCRIPT_TOKEN = re.compile(
+    r"""
+    (?P<comment> //[^\n]* | /\*.*?\*/ )
+    | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' | `(?:\\.|[^`\\])*`
+    | (?<=[=(,:!&|?]) \s* /(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/[a-z]*
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+# Where a script gives a name: a declaration, an assignment, and parameters of functions.
+SCRIPT_NAMES = (
+    re.compile(r"\b(?:const|let|var|function|class)\s+([\w$]+)"),
+    re.compile(r"(?<![.\w$])([\w$]+)\s*=(?![=>])"),
+    re.compile(r"([\w$]+)\s*=>"),
+)
+SCRIPT_LISTS = (
+    re.compile(r"\b(?:const|let|var)\s+\[([^\]=]*)\]\s*(?:=|of\b)"),
+    re.compile(r"\bfunction\s*[\w$]*\(([^()]*)\)"),
+    re.compile(r"\(([^()]*)\)\s*=>"),
+)
+BRACES = re.compile(r"\{[^{}]*\}")  # an object's fields have their names from elsewhere
+
+
+def names_of_script(source: str) -> Iterator[str]:
+    code = SCRIPT_TOKEN.sub(lambda token: " " if token["comment"] else '""', source)
+    for pattern in SCRIPT_NAMES:
+        yield from pattern.findall(code)
+    for pattern in SCRIPT_LISTS:
+        for listed in pattern.findall(code):
+            yield from NAME.findall(BRACES.sub("", listed))
+
+
+def comments_of_script(source: str) -> str:
+    comments = (token["comment"] for token in SCRIPT_TOKEN.finditer(source))
+    return " ".join(comment.strip("/* \n") for comment in comments if comment)
+
+
+def retired_in_script(path: str, source: str) -> Iterator[tuple[Rule, str]]:
+    for name in sorted({Path(path).stem, *names_of_script(source)}):
+        yield from ((rule, name) for rule in retired_in_name(name))
+    yield from retired_in_comment(comments_of_script(source))
+
+
 def retired_in_file(path: str, source: str) -> Iterator[tuple[Rule, str]]:
     match Path(path).suffix:
         case ".py":
             return retired_in_module(path, source)
         case ".sql":
             return retired_in_comment(comments_of_sql(source))
+        case ".js":
+            return retired_in_script(path, source)
         case _:
             return retired_in_template(path, source)
 
@@ -279,11 +324,11 @@ def retired_in_file(path: str, source: str) -> Iterator[tuple[Rule, str]]:
 def files() -> Iterator[Path]:
     for folder in (*APPS, *TOOLS, "templates"):
         for path in sorted((ROOT / folder).rglob("*")):
-            if (
-                path.suffix in {".py", ".html", ".txt", ".sql"}
-                and "migrations" not in path.parts
-                and "node_modules" not in path.parts
-            ):
+            if path.suffix in {".py", ".html", ".txt", ".sql", ".js"} and not {
+                "migrations",
+                "node_modules",
+                "vendor",
+            } & set(path.parts):
                 yield path
 
 

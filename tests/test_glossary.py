@@ -88,6 +88,30 @@ def test_sql_comments_are_searched():
     assert [rule.word for rule, _ in glossary_rules.retired_in_file("a.sql", statement)] == ['"anew"']
 
 
+@pytest.mark.parametrize(
+    ("script", "word"),
+    [
+        ("let asked = 0;", "asked"),
+        ("const NAME = 1, MOST = 50;", "MAX"),
+        ("function keepFiles(cache) {}", "keep"),
+        ("function send(told, by) {}", "told"),
+        ("rows.find((found) => found.id);", "found"),
+        ("rows.forEach(told => send(told));", "told"),
+        ("const [first, found] = rows;", "found"),
+        ("// It is read\n// anew each time.", '"anew"'),
+        ("/** Refuses it. */ const a = 1;", "refuse"),
+    ],
+)
+def test_retired_word_of_a_script_is_found(script, word):
+    assert word in " ".join(rule.word for rule, _ in glossary_rules.retired_in_file("a.js", script))
+
+
+def test_strings_and_the_fields_of_objects_are_no_names_of_a_script():
+    script = 'const { found, title: text } = data;\nshow("told = 1", /found = 1/, texts.found);\n'
+
+    assert list(glossary_rules.retired_in_file("a.js", script)) == []
+
+
 def test_test_names_are_sentences():
     assert retired_in("def test_nobody_is_found(): ...", "tests/test_sample.py") == []
     assert retired_in("def test_scan_is_refused(): ...", "tests/test_sample.py") == ["refused"]

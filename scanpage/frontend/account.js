@@ -37,10 +37,10 @@ function withStamps(campaign) {
 // By reward: pressed again after a lost answer, or before the account is shown again, it is the same redemption.
 const keys = new Map();
 
-export async function redeem(rewardId, shown) {
+export async function redeem(rewardId, display) {
   if (!keys.has(rewardId)) keys.set(rewardId, crypto.randomUUID?.() || `${Date.now()}-${Math.random()}`);
   const answer = await call("POST", `customer/loyalty/rewards/${rewardId}/redeem`, {}, keys.get(rewardId));
-  await shown(answer);
+  await display(answer);
   if (answer.status < 500) keys.delete(rewardId);
 }
 

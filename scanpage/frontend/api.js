@@ -4,7 +4,7 @@ export class Offline extends Error {}
 
 const KEY = document.body.dataset.key;
 const FRESH_MS = 60_000;
-let access = "", asked = 0, customer = "customer" in document.body.dataset || wasCustomer();
+let access = "", requestedAt = 0, customer = "customer" in document.body.dataset || wasCustomer();
 
 // A page stored for offline use does not know who has logged in since, so this browser remembers it.
 function wasCustomer() {
@@ -38,7 +38,7 @@ export async function session(act, more = {}) {
   const answer = await (navigator.locks ? navigator.locks.request("session", ask) : ask());
   if (answer.ok) {
     access = answer.body.access || "";
-    asked = Date.now();
+    requestedAt = Date.now();
     customer = Boolean(access);
     rememberCustomer();
   }
@@ -49,7 +49,7 @@ let renewal = null; // concurrent calls wait for the same token
 
 /** The failed answer if a customer may be logged in but gets no fresh access token: the call would go out as a guest's. */
 async function rejection() {
-  if (!customer || (access && Date.now() - asked <= FRESH_MS)) return undefined;
+  if (!customer || (access && Date.now() - requestedAt <= FRESH_MS)) return undefined;
   renewal ||= session("access").finally(() => { renewal = null; });
   const answer = await renewal;
   return answer.ok ? undefined : answer;

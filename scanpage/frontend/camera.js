@@ -18,8 +18,8 @@ async function decoder() {
     canvas.width = video.videoWidth * shrink;
     canvas.height = video.videoHeight * shrink;
     context.drawImage(video, 0, 0, canvas.width, canvas.height);
-    const found = await zxing.readBarcodes(context.getImageData(0, 0, canvas.width, canvas.height), { formats: ["QRCode", "DataMatrix"], maxNumberOfSymbols: 1 });
-    return found[0]?.text;
+    const symbols = await zxing.readBarcodes(context.getImageData(0, 0, canvas.width, canvas.height), { formats: ["QRCode", "DataMatrix"], maxNumberOfSymbols: 1 });
+    return symbols[0]?.text;
   };
 }
 
@@ -29,8 +29,8 @@ export function wayOf(text) {
   return address ? `/${address[1]}` : `/s/${encodeURIComponent(text.trim().slice(0, 500))}`;
 }
 
-/** Shows the camera in `place` and calls `found` with each text that it reads, until `isOver` returns true. */
-export async function watch(place, found, isOver) {
+/** Shows the camera in `place` and calls `onText` with each text that it reads, until `isOver` returns true. */
+export async function watch(place, onText, isOver) {
   const video = place.querySelector("video"), status = place.querySelector("[role=status]");
   place.hidden = false;
   let stream;
@@ -42,7 +42,7 @@ export async function watch(place, found, isOver) {
     const decode = await decoder();
     while (!isOver()) {
       const text = video.videoWidth && (await decode(video));
-      if (text) found(text);
+      if (text) onText(text);
       await new Promise((done) => setTimeout(done, EVERY_MS));
     }
   } finally {
@@ -56,6 +56,6 @@ export async function watch(place, found, isOver) {
 export async function read(place, stop) {
   let text, running = true;
   stop.onclick = () => { running = false; };
-  await watch(place, (found) => { text ||= found; }, () => text || !running);
+  await watch(place, (each) => { text ||= each; }, () => text || !running);
   return text;
 }

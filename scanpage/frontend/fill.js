@@ -5,7 +5,7 @@ const moments = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeSty
 const days = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeZone: "UTC" });
 
 const at = (data, path) => path.split(".").reduce((part, name) => part?.[name], data);
-const given = (value) => (Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== "" && value !== false && value !== 0);
+const hasValue = (value) => (Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== "" && value !== false && value !== 0);
 const number = (value) => (typeof value === "number" ? numbers.format(value) : "");
 
 export const message = (name) =>
@@ -15,12 +15,12 @@ export const message = (name) =>
 // The link to a contact, by the rules of brands/tenants/contacts.py; none for a text without an address or number.
 const ADDRESS = /[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+/;
 const PHONE = /\+?[0-9(][0-9 ()./\u2010-\u2015-]{4,28}[0-9]/g;
-function reach(text) {
+function contactLink(text) {
   const address = ADDRESS.exec(text);
   if (address) return `mailto:${encodeURIComponent(address[0]).replace("%40", "@")}`;
-  for (const [found] of text.matchAll(PHONE)) {
-    const digits = found.replace(/[^0-9]/g, "");
-    if (digits.length >= 6) return `tel:${found.startsWith("+") ? "+" : ""}${digits}`;
+  for (const [match] of text.matchAll(PHONE)) {
+    const digits = match.replace(/[^0-9]/g, "");
+    if (digits.length >= 6) return `tel:${match.startsWith("+") ? "+" : ""}${digits}`;
   }
   return "";
 }
@@ -40,7 +40,7 @@ const WAYS = {
   named: (element, value) => { element.setAttribute("aria-label", [element.textContent.trim(), value].filter(Boolean).join(": ")); },
   mail: (element, value) => { element.href = `mailto:${encodeURIComponent(value ?? "")}`; },
   contact: (element, value) => {
-    const link = reach(String(value ?? ""));
+    const link = contactLink(String(value ?? ""));
     if (link) element.href = link;
   },
   // Only the service's own pictures.
@@ -59,8 +59,8 @@ const WAYS = {
 };
 
 function fill(root, data) {
-  for (const element of root.querySelectorAll("[data-if]")) if (!given(at(data, element.dataset.if))) element.remove();
-  for (const element of root.querySelectorAll("[data-unless]")) if (given(at(data, element.dataset.unless))) element.remove();
+  for (const element of root.querySelectorAll("[data-if]")) if (!hasValue(at(data, element.dataset.if))) element.remove();
+  for (const element of root.querySelectorAll("[data-unless]")) if (hasValue(at(data, element.dataset.unless))) element.remove();
   for (const list of root.querySelectorAll("template[data-each]")) {
     list.replaceWith(...at(data, list.dataset.each).map((each) => fill(list.content.cloneNode(true), each)));
   }

@@ -41,7 +41,7 @@ async function check() {
   show(state, { support_email: document.querySelector("footer a").textContent, ...answer.body });
   if (!["waiting", "trouble"].includes(state)) {
     offlineQueue.drop(code); // only codes with an answer
-    showKept();
+    showQueue();
   }
   // A recalled product stays where it is and the brand knows the place: no location is requested.
   part("place").hidden = !scan || !navigator.geolocation || !isSecureContext || state === "recalled";
@@ -123,7 +123,7 @@ function offerEntry() {
 function sendLocation() {
   const showMessage = (name) => { part("place").textContent = message(name); };
   navigator.geolocation.getCurrentPosition(
-    (found) => guarded(async () => showMessage((await scans.place(scan, found.coords)).ok ? "placed" : "trouble")),
+    (position) => guarded(async () => showMessage((await scans.place(scan, position.coords)).ok ? "placed" : "trouble")),
     () => showMessage("not-placed"),
     { timeout: 15_000, maximumAge: 60_000 },
   );
@@ -198,7 +198,7 @@ async function offer() {
   else if (!part("check")) show("ready"); // the stored page has no code
 }
 
-function showKept() {
+function showQueue() {
   const codes = offlineQueue.all();
   part("kept").hidden = !codes.length;
   part("kept").replaceChildren(codes.length ? copy("kept-codes", { codes }) : "");
@@ -206,7 +206,7 @@ function showKept() {
 
 const ACTIONS = {
   again: check,
-  keep: () => { offlineQueue.keep(code); show("kept"); showKept(); },
+  keep: () => { offlineQueue.add(code); show("kept"); showQueue(); },
   place: sendLocation,
   redeem,
   undo,
@@ -215,7 +215,7 @@ const ACTIONS = {
   camera,
   // One at a time: the user sees each answer, and a guest can log in to earn its points.
   "send-kept": (button) => checkAt(`/s/${encodeURIComponent(button.value)}`),
-  "drop-kept": () => { offlineQueue.dropAll(); showKept(); },
+  "drop-kept": () => { offlineQueue.dropAll(); showQueue(); },
 };
 
 /** Reports errors, and the page stays usable; the button is disabled until the work is done. */
@@ -254,7 +254,7 @@ guarded(async () => {
     part("camera-offer").hidden = false;
     cameraFirst();
   }
-  showKept();
+  showQueue();
   offerEntry();
   if (code && !("done" in pageData) && !("byHand" in pageData)) await offer();
   if (!("done" in pageData) || isCustomer()) await showAccount();

@@ -29,8 +29,8 @@ function remember(code, entry) {
 
 function known(code) {
   try {
-    const found = JSON.parse(sessionStorage.getItem(nameOf(code)) || "{}");
-    if (found.key && Date.now() - found.at < REMEMBERED_MS) return found;
+    const stored = JSON.parse(sessionStorage.getItem(nameOf(code)) || "{}");
+    if (stored.key && Date.now() - stored.at < REMEMBERED_MS) return stored;
   } catch { /* without storage nothing is stored */ }
   return null;
 }
@@ -41,8 +41,8 @@ export const hasBegun = (code) => Boolean(known(code));
 export const begin = (code) => { remembered(code); };
 
 /** What this tab stored about its scan of a code: the key that it was sent with, and a guest's answer. */
-function remembered(code, anew) {
-  return (!anew && known(code)) || remember(code, { key: crypto.randomUUID?.() || String(Math.random()).slice(2) + Date.now(), at: Date.now() });
+function remembered(code, startsOver) {
+  return (!startsOver && known(code)) || remember(code, { key: crypto.randomUUID?.() || String(Math.random()).slice(2) + Date.now(), at: Date.now() });
 }
 
 /** The current state of a guest's scan, or the customer's if the guest has logged in since; nothing if it is another user's. */
@@ -67,15 +67,15 @@ export function earlier(code) {
 }
 
 export async function scan(code) {
-  const begun = remembered(code), mine = begun.answer && (await again(code, begun.answer));
-  if (mine && (mine.body.recall || !["lapsed", "limited", "not_eligible"].includes(mine.body.points_status))) return mine;
+  const begun = remembered(code), ownScan = begun.answer && (await again(code, begun.answer));
+  if (ownScan && (ownScan.body.recall || !["lapsed", "limited", "not_eligible"].includes(ownScan.body.points_status))) return ownScan;
   const body = { code, device: navigator.userAgentData?.platform || "", app_version: "page" };
   const send = ({ key }) => call("POST", "auth-codes/scan", body, key);
   let answer = await send(begun);
   // The key is of a guest scan that another user has taken over since, or of this guest from another address.
   if (answer.body.error === "IDEMPOTENCY_KEY_REUSED") answer = await send(remembered(code, true));
   const { status, reason, points_status, scan_token } = answer.body;
-  if (mine && ["limit_reached", "reserved"].includes(reason) && points_status !== "already_claimed") return mine; // this scan used the code up
+  if (ownScan && ["limit_reached", "reserved"].includes(reason) && points_status !== "already_claimed") return ownScan; // this scan used the code up
   if (status === "success" && scan_token) remember(code, { ...remembered(code), answer: answer.body, checked: Date.now() });
   return answer;
 }

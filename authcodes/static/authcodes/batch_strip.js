@@ -4,8 +4,8 @@ import { LOCALE } from "../portal/locale.js";
 
 const number = (code, strip) => {
   const { prefix, digits } = strip.dataset;
-  const rest = code.startsWith(prefix) ? code.slice(prefix.length) : code;
-  return /^\d{1,18}$/.test(rest) && rest.length <= Number(digits) ? BigInt(rest) : null;
+  const suffix = code.startsWith(prefix) ? code.slice(prefix.length) : code;
+  return /^\d{1,18}$/.test(suffix) && suffix.length <= Number(digits) ? BigInt(suffix) : null;
 };
 
 const prepared = (strip) => {

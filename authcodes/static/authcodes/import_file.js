@@ -33,8 +33,8 @@ addEventListener("DOMContentLoaded", () => {
     kind = "";
     message.textContent = "";
     if (!file.files.length) return;
-    const found = (await headerOf(file.files[0])).join();
-    kind = Object.keys(columns).find((name) => [columns[name].join(), [...columns[name], "error"].join()].includes(found)) || "other";
+    const header = (await headerOf(file.files[0])).join();
+    kind = Object.keys(columns).find((name) => [columns[name].join(), [...columns[name], "error"].join()].includes(header)) || "other";
     message.textContent = guide.dataset[kind];
     if (!isComplete()) return;
     message.textContent += ` ${guide.dataset.checking}`;

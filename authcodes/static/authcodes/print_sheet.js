@@ -6,11 +6,11 @@ export const sheetOf = (form, changed) => {
 
   const describeSheet = () => {
     if (!slots()) return;
-    const facts = {
+    const attributes = {
       role: "slider", tabindex: "0", "aria-label": form.dataset.textSlot,
       "aria-valuemin": 1, "aria-valuemax": slots().dataset.perPage, "aria-valuenow": Number(start.value) || 1,
     };
-    for (const [name, value] of Object.entries(facts)) sheet.setAttribute(name, value);
+    for (const [name, value] of Object.entries(attributes)) sheet.setAttribute(name, value);
   };
 
   const startAt = (number) => {

@@ -100,21 +100,21 @@ form.addEventListener("input", ({ target }) => followers.delete(target));
 const OF_A_ROW = ["at", "gives", "points", "new", "auto"];
 const isFilled = (row) => OF_A_ROW.slice(0, -1).some((name) => fieldOf(row, name).value) || row.querySelector(".errors");
 const add = form.querySelector("[data-add]");
-let shownRows = 1;
+let visibleRows = 1;
 const showRows = () => {
-  shownRows = Math.max(shownRows, rows.findLastIndex(isFilled) + 1);
+  visibleRows = Math.max(visibleRows, rows.findLastIndex(isFilled) + 1);
   rows.forEach((row, at) => {
-    row.hidden = at >= shownRows;
-    row.querySelector("[data-remove]").hidden = shownRows === 1 && !isFilled(row);
+    row.hidden = at >= visibleRows;
+    row.querySelector("[data-remove]").hidden = visibleRows === 1 && !isFilled(row);
   });
-  add.hidden = shownRows === rows.length;
+  add.hidden = visibleRows === rows.length;
 };
 const dispatchChange = (field) => field.dispatchEvent(new Event("change", { bubbles: true }));
 
 add.addEventListener("click", () => {
-  shownRows += 1;
+  visibleRows += 1;
   showRows();
-  fieldOf(rows[shownRows - 1], "at").focus();
+  fieldOf(rows[visibleRows - 1], "at").focus();
 });
 
 // The rows below move up, so that the numbering stays without gaps.
@@ -130,9 +130,9 @@ form.addEventListener("click", ({ target }) => {
     }
     followers.delete(fieldOf(row, "at"));
   }
-  shownRows = Math.max(1, shownRows - 1);
+  visibleRows = Math.max(1, visibleRows - 1);
   showRows();
-  fieldOf(rows[Math.min(removed, shownRows - 1)], "at").focus();
+  fieldOf(rows[Math.min(removed, visibleRows - 1)], "at").focus();
   dispatchChange(fieldOf(rows[0], "at"));
 });
 

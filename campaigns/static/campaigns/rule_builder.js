@@ -228,9 +228,9 @@ if (vocabulary && form) {
     };
     let offered = [];
     inputs.product_query.addEventListener("input", async () => {
-      const found = offered.find(([, text]) => text === inputs.product_query.value);
-      inputs.product.value = found ? found[0] : "";
-      if (found) return;
+      const match = offered.find(([, text]) => text === inputs.product_query.value);
+      inputs.product.value = match ? match[0] : "";
+      if (match) return;
       offered = await optionsOf("products", inputs.product_query.value);
       trial.querySelector("datalist").replaceChildren(...offered.map(([, text]) => element("option", { value: text })));
     });

@@ -51,8 +51,8 @@ export const editorsOf = ({ vocabulary, changed, optionsOf, named }) => {
     const offer = async () => {
       const texts = separated(made.value);
       const query = (texts.pop() || "").replace(/^"/, "");
-      const found = field.choices ? await optionsOf(field.choices, query) : [];
-      list.replaceChildren(...found.map(([value]) => element("option", { value: joined([...texts, value]) })));
+      const options = field.choices ? await optionsOf(field.choices, query) : [];
+      list.replaceChildren(...options.map(([value]) => element("option", { value: joined([...texts, value]) })));
     };
     made.addEventListener("focus", offer);
     made.addEventListener("input", offer);
@@ -77,9 +77,9 @@ export const editorsOf = ({ vocabulary, changed, optionsOf, named }) => {
     };
     made.addEventListener("focus", offer);
     made.addEventListener("input", () => {
-      const found = offered.find(([, text]) => text === made.value);
-      if (!found) { offer(); return; }
-      if (!row.value.includes(Number(found[0]))) row.value.push(Number(found[0]));
+      const match = offered.find(([, text]) => text === made.value);
+      if (!match) { offer(); return; }
+      if (!row.value.includes(Number(match[0]))) row.value.push(Number(match[0]));
       made.value = "";
       changed();
       show();

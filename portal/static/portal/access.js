@@ -54,13 +54,13 @@
     const { overflowX, overflowY } = getComputedStyle(area);
     return (wide && /auto|scroll/.test(overflowX)) || (tall && /auto|scroll/.test(overflowY));
   };
-  const reachScrolling = () => {
+  const makeFocusable = () => {
     for (const area of document.querySelectorAll("#content *")) {
       if (!area.matches("input, select, textarea") && scrolls(area)) area.tabIndex = 0;
     }
   };
-  addEventListener("load", reachScrolling);
-  addEventListener("resize", reachScrolling);
+  addEventListener("load", makeFocusable);
+  addEventListener("resize", makeFocusable);
 
   // Fields in a table are labelled by its columns.
   for (const field of document.querySelectorAll("td input, td select, td textarea")) {

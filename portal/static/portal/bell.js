@@ -1,5 +1,5 @@
 // Fills the bell with the user's jobs, and follows them while they run.
-import { asked, follow } from "./live.js";
+import { follow, request } from "./live.js";
 
 const PAUSE = 2000;
 
@@ -22,7 +22,7 @@ const show = (jobs) => {
 };
 
 const ask = async () => {
-  show(await (await asked(bell.dataset.bell)).json());
+  show(await (await request(bell.dataset.bell)).json());
   return running > 0;
 };
 

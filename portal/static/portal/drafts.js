@@ -27,10 +27,10 @@
   };
   const store = stored();
   if (!store || !user) return;
-  const mine = `${PREFIX}${user}:`;
+  const ownPrefix = `${PREFIX}${user}:`;
   const isOurs = (key) => key.startsWith(PREFIX) || key.startsWith(SENT);
   for (const key of Object.keys(store)) {
-    if (isOurs(key) && !key.startsWith(mine) && key !== SENT + user) store.removeItem(key); // an earlier user's
+    if (isOurs(key) && !key.startsWith(ownPrefix) && key !== SENT + user) store.removeItem(key); // an earlier user's
   }
   for (const each of document.querySelectorAll('form[action$="/logout/"]')) {
     each.addEventListener("submit", () => Object.keys(store).filter(isOurs).forEach((key) => store.removeItem(key)));
@@ -50,24 +50,24 @@
       // The storage is full: the text is still on the page.
     }
   };
-  const page = `${mine}${brand}:${window.location.pathname}`;
-  const drafts = () => Object.keys(store).filter((key) => key.startsWith(mine));
+  const page = `${ownPrefix}${brand}:${window.location.pathname}`;
+  const drafts = () => Object.keys(store).filter((key) => key.startsWith(ownPrefix));
   const sent = () => read(SENT + user) ?? [];
 
-  forgetSaved();
+  removeSaved();
   const forms = [...document.querySelectorAll("#content form")].filter((form) => form.method === "post");
   const typedInto = forms.filter((form) => !("noDraft" in form.dataset) && form.id !== "changelist-form" && fields(form).length);
-  typedInto.forEach(keep);
+  typedInto.forEach(watch);
   for (const form of forms.filter((each) => "savesDrafts" in each.dataset)) {
     // The second step of a form that was typed in the first, at the same address: saving it saves both.
     const ids = drafts().filter((key) => key.startsWith(`${page}#`)).map((key) => read(key)?.id);
     if (ids.length) carry(form, ids.filter(Boolean).slice(0, MAX_IDS).join("."));
   }
 
-  function forgetSaved() {
-    const found = document.cookie.split("; ").find((each) => each.startsWith(`${SAVED_COOKIE}=`));
-    if (!found) return;
-    const ids = found.slice(SAVED_COOKIE.length + 1).split(".");
+  function removeSaved() {
+    const cookie = document.cookie.split("; ").find((each) => each.startsWith(`${SAVED_COOKIE}=`));
+    if (!cookie) return;
+    const ids = cookie.slice(SAVED_COOKIE.length + 1).split(".");
     document.cookie = `${SAVED_COOKIE}=; path=/admin/; max-age=0; samesite=lax`;
     const paths = [];
     for (const key of drafts()) {
@@ -80,7 +80,7 @@
   }
 
   // Hidden fields store the rows of conditions and limits.
-  function isKept(field) {
+  function isStorable(field) {
     return (
       field.name &&
       (!SKIPPED.has(field.type) || "rulePart" in field.dataset) &&
@@ -91,7 +91,7 @@
   }
 
   function fields(form) {
-    return [...form.elements].filter(isKept);
+    return [...form.elements].filter(isStorable);
   }
 
   function carry(form, ids) {
@@ -126,11 +126,11 @@
     return made;
   }
 
-  function keep(form) {
+  function watch(form) {
     const key = `${page}#${form.id || form.getAttribute("action") || typedInto.indexOf(form)}`;
     const newId = () => [...crypto.getRandomValues(new Uint8Array(12))].map((each) => each.toString(16).padStart(2, "0")).join("");
-    const found = fresh(read(key));
-    let id = found?.id ?? newId();
+    const earlier = fresh(read(key));
+    let id = earlier?.id ?? newId();
     carry(form, id);
 
     const valueOf = (field) => {
@@ -157,12 +157,12 @@
     };
 
     const choose = (field, chosen) => {
-      const wanted = new Set(chosen.map(([value]) => value));
+      const selected = new Set(chosen.map(([value]) => value));
       for (const [value, text] of chosen) {
         // A new page does not have choices that are looked up while typing.
         if (![...field.options].some((option) => option.value === value)) field.add(new Option(text, value));
       }
-      for (const option of field.options) option.selected = wanted.has(option.value);
+      for (const option of field.options) option.selected = selected.has(option.value);
     };
     const fill = (typed) => {
       let filled = 0;
@@ -180,7 +180,7 @@
       return filled;
     };
 
-    const isShown = (draft) =>
+    const isDisplayed = (draft) =>
       !draft.files?.length &&
       draft.typed.every((each) => {
         const isOne = each.type === "checkbox" || each.type === "radio";
@@ -213,7 +213,7 @@
     });
     window.addEventListener("pageshow", (event) => {
       isSent = false;
-      if (event.persisted) forgetSaved();
+      if (event.persisted) removeSaved();
       const kind = performance.getEntriesByType("navigation")[0]?.type;
       const isBack = event.persisted || (kind === "back_forward" && !version && !isRejected);
       if (!isBack || !(sent().includes(id) || sent().includes(page)) || form.querySelector(".form-notice")) return;
@@ -222,17 +222,17 @@
     });
 
     window.addEventListener("load", () => {
-      if (found && isRejected) {
-        if (aboutFiles(found)) showMessage(form, aboutFiles(found), []);
+      if (earlier && isRejected) {
+        if (aboutFiles(earlier)) showMessage(form, aboutFiles(earlier), []);
         remember();
-      } else if (found && cameBack()) {
-        if (restore(found)) showMessage(form, `${texts.restored} ${aboutFiles(found)}`.trim(), []);
-      } else if (found && !isShown(found)) {
-        const at = new Date(found.at);
+      } else if (earlier && cameBack()) {
+        if (restore(earlier)) showMessage(form, `${texts.restored} ${aboutFiles(earlier)}`.trim(), []);
+      } else if (earlier && !isDisplayed(earlier)) {
+        const at = new Date(earlier.at);
         const isToday = at.toDateString() === new Date().toDateString();
         const time = at.toLocaleString(texts.language, { ...(isToday ? {} : { day: "numeric", month: "short" }), hour: "2-digit", minute: "2-digit" });
-        const text = `${texts.found.replace("{time}", time)} ${aboutFiles(found)}`.trim();
-        showMessage(form, text, [[texts.restore, () => restore(found)], [texts.discard, discard]]);
+        const text = `${texts.found.replace("{time}", time)} ${aboutFiles(earlier)}`.trim();
+        showMessage(form, text, [[texts.restore, () => restore(earlier)], [texts.discard, discard]]);
       } else if (isRejected) {
         remember();
       }

@@ -12,7 +12,7 @@ function start() {
   const isRow = (path) => path.startsWith(list) && /^[^/]+\/change\/$/.test(path.slice(list.length));
   const links = () => [...document.querySelectorAll("#result_list a[href]")].filter((link) => isRow(link.pathname));
   const rows = () => [...new Set(links().map((link) => link.pathname))];
-  let asked;
+  let loading;
 
   const drawer = element("dialog", { className: "drawer" });
   drawer.setAttribute("aria-labelledby", "drawer-title");
@@ -44,8 +44,8 @@ function start() {
   };
 
   async function show(path) {
-    asked?.abort();
-    const { signal } = (asked = new AbortController());
+    loading?.abort();
+    const { signal } = (loading = new AbortController());
     const all = rows();
     before.disabled = all.indexOf(path) < 1;
     after.disabled = all.indexOf(path) === all.length - 1 || !all.includes(path);
@@ -69,11 +69,11 @@ function start() {
     }
   }
 
-  function fill(found) {
-    const crumbs = found.querySelectorAll("h1 a, h1 span.truncate");
-    title.textContent = [...crumbs].at(-1)?.textContent.trim() || found.title;
-    actions.replaceChildren(...[...found.querySelectorAll("[data-page-actions] li")].filter((each) => each.querySelector("a[href]")));
-    const content = found.getElementById("content");
+  function fill(loaded) {
+    const crumbs = loaded.querySelectorAll("h1 a, h1 span.truncate");
+    title.textContent = [...crumbs].at(-1)?.textContent.trim() || loaded.title;
+    actions.replaceChildren(...[...loaded.querySelectorAll("[data-page-actions] li")].filter((each) => each.querySelector("a[href]")));
+    const content = loaded.getElementById("content");
     // The drawer is read-only, changes are made on the page: closing a drawer would lose what was typed in it.
     for (const gone of content.querySelectorAll("script, link, #submit-row, [type=submit], input[type=hidden]")) gone.remove();
     for (const field of content.querySelectorAll("input, select, textarea, button")) field.disabled = true;
@@ -104,7 +104,7 @@ function start() {
     sync();
   });
   drawer.addEventListener("close", () => {
-    asked?.abort();
+    loading?.abort();
     if (!current()) return;
     const path = current();
     history.replaceState(null, "", window.location.pathname + window.location.search);

@@ -27,7 +27,7 @@ export const follow = async (ask, pause = PAUSE) => {
   }
 };
 
-export const asked = async (address, parameters = []) => {
+export const request = async (address, parameters = []) => {
   const query = new URLSearchParams(parameters);
   const answer = await fetch(parameters.length ? `${address}?${query}` : address, { redirect: "error" });
   if (!answer.ok) throw new Error(answer.statusText);
@@ -38,11 +38,11 @@ const ids = (texts) => [...new Set(texts)].map((id) => ["id", id]);
 
 // Loads parts of the page again; everything else on it, such as a form being filled in, stays.
 export const renew = async (names) => {
-  const page = new DOMParser().parseFromString(await (await asked(window.location.href)).text(), "text/html");
+  const page = new DOMParser().parseFromString(await (await request(window.location.href)).text(), "text/html");
   for (const icon of page.querySelectorAll(".material-symbols-outlined")) icon.setAttribute("aria-hidden", "true");
   for (const name of names) {
-    const [shown, found] = [document, page].map((it) => it.querySelector(`[data-renew="${name}"]`));
-    if (shown && found) shown.replaceWith(found);
+    const [current, renewed] = [document, page].map((it) => it.querySelector(`[data-renew="${name}"]`));
+    if (current && renewed) current.replaceWith(renewed);
   }
   watch();
 };
@@ -52,12 +52,12 @@ export const renew = async (names) => {
 const cells = () => [...document.querySelectorAll("[data-live-row]")];
 
 const askOfRows = async () => {
-  const shown = cells();
-  for (const address of new Set(shown.map((cell) => cell.dataset.liveAddress))) {
+  const listed = cells();
+  for (const address of new Set(listed.map((cell) => cell.dataset.liveAddress))) {
     const own = () => cells().filter((cell) => cell.dataset.liveAddress === address);
     const columns = new Set(own().map((cell) => cell.dataset.liveColumn));
     const rows = ids(own().map((cell) => cell.dataset.liveRow));
-    const answer = await asked(address, [...rows, ...[...columns].map((name) => ["column", name])]);
+    const answer = await request(address, [...rows, ...[...columns].map((name) => ["column", name])]);
     const answered = new Map((await answer.json()).rows.map((row) => [row.id, row]));
     for (const cell of own()) {
       const html = answered.get(cell.dataset.liveRow)?.columns[cell.dataset.liveColumn];
@@ -82,15 +82,15 @@ const show = (panel, job) => {
 };
 
 const askOfJobs = async () => {
-  const shown = panels();
-  const answer = await asked(shown[0].dataset.progress, ids(shown.map((panel) => panel.dataset.job)));
+  const followed = panels();
+  const answer = await request(followed[0].dataset.progress, ids(followed.map((panel) => panel.dataset.job)));
   const jobs = new Map((await answer.json()).jobs.map((job) => [String(job.id), job]));
-  for (const panel of shown) {
+  for (const panel of followed) {
     const job = jobs.get(panel.dataset.job);
     if (job) show(panel, job);
     else panel.removeAttribute("data-job");
   }
-  const ended = shown.filter((panel) => jobs.get(panel.dataset.job)?.ended);
+  const ended = followed.filter((panel) => jobs.get(panel.dataset.job)?.ended);
   const parts = ended.map((panel) => panel.closest("[data-renew]")?.dataset.renew);
   if (parts.includes(undefined)) {
     window.location.reload();
@@ -104,10 +104,10 @@ const askOfJobs = async () => {
   return panels().length > 0;
 };
 
-const watcher = (shown, ask) => {
+const watcher = (elements, ask) => {
   let isOn = false;
   return async () => {
-    if (isOn || !shown().length) return;
+    if (isOn || !elements().length) return;
     isOn = true;
     await follow(ask);
     isOn = false;

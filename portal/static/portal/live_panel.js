@@ -8,7 +8,7 @@ const form = panel && document.getElementById(panel.dataset.liveForm);
 if (form) start();
 
 function start() {
-  let asked = "";
+  let requested = "";
   const ended = () => panel.setAttribute("aria-busy", "false");
 
   const load = latestOnly(
@@ -17,14 +17,14 @@ function start() {
       ended();
     },
     () => {
-      asked = "";
+      requested = "";
       ended();
     },
   );
   const ask = () => {
     const address = addressWith(panel.dataset.live, form);
-    if (address.href === asked) return;
-    asked = address.href;
+    if (address.href === requested) return;
+    requested = address.href;
     panel.setAttribute("aria-busy", "true");
     load(address);
   };

@@ -12,7 +12,7 @@ if (panel && subject && body) start();
 
 function start() {
   const names = document.querySelector("[data-notification-names]");
-  const [shown, problem] = ["shown", "problem"].map((part) => panel.querySelector(`[data-part=${part}]`));
+  const [preview, problem] = ["shown", "problem"].map((part) => panel.querySelector(`[data-part=${part}]`));
   let ours = null; // the platform's text for the previous choice
 
   const isUntouched = () =>
@@ -30,9 +30,9 @@ function start() {
   const show = (draft) => {
     problem.textContent = draft.problem || "";
     problem.hidden = !draft.problem;
-    shown.hidden = Boolean(draft.problem);
+    preview.hidden = Boolean(draft.problem);
     if (draft.problem) return;
-    const [title, frame, text] = ["subject", "html", "text"].map((part) => shown.querySelector(`[data-part=${part}]`));
+    const [title, frame, text] = ["subject", "html", "text"].map((part) => preview.querySelector(`[data-part=${part}]`));
     title.textContent = draft.subject;
     title.closest("p").hidden = !draft.subject;
     // A new frame: an existing one would keep its old content.

@@ -38,8 +38,8 @@ function start() {
     const answer = await fetch(address, { signal, headers: { Accept: "text/html" } });
     if (answer.redirected) return show(null, dialog.dataset.ended);
     if (!answer.ok) return show(null, dialog.dataset.failed);
-    const found = new DOMParser().parseFromString(await answer.text(), "text/html");
-    show(found.querySelector("[data-results]"), found.querySelector("[data-note]")?.textContent.trim() ?? "");
+    const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
+    show(parsed.querySelector("[data-results]"), parsed.querySelector("[data-note]")?.textContent.trim() ?? "");
   }, () => show(null, dialog.dataset.failed));
   const searchSoon = debounce(search, PAUSE_MS);
 

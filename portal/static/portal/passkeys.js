@@ -4,11 +4,11 @@ const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/
 const base64url = (buffer) =>
   btoa(String.fromCharCode(...new Uint8Array(buffer))).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
 
-function question(asked) {
-  const options = { ...asked, challenge: bytes(asked.challenge) };
-  if (asked.user) options.user = { ...asked.user, id: bytes(asked.user.id) };
+function question(publicKey) {
+  const options = { ...publicKey, challenge: bytes(publicKey.challenge) };
+  if (publicKey.user) options.user = { ...publicKey.user, id: bytes(publicKey.user.id) };
   for (const name of ["excludeCredentials", "allowCredentials"]) {
-    if (asked[name]) options[name] = asked[name].map((each) => ({ ...each, id: bytes(each.id) }));
+    if (publicKey[name]) options[name] = publicKey[name].map((each) => ({ ...each, id: bytes(each.id) }));
   }
   return { publicKey: options };
 }
@@ -33,8 +33,8 @@ for (const form of document.querySelectorAll("form[data-passkey]")) {
     event.preventDefault();
     complaint.hidden = true;
     try {
-      const asked = question(JSON.parse(form.dataset.question).publicKey);
-      const credential = await navigator.credentials[form.dataset.passkey](asked);
+      const options = question(JSON.parse(form.dataset.question).publicKey);
+      const credential = await navigator.credentials[form.dataset.passkey](options);
       form.elements.credential.value = answer(credential);
       form.submit();
     } catch {

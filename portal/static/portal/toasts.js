@@ -3,7 +3,7 @@ import { element } from "./elements.js";
 
 const MIN_MS = 10_000;
 const PER_LETTER_MS = 80;
-const SAID_AFTER_MS = 150; // a live region only announces content added after the region itself
+const SPOKEN_AFTER_MS = 150; // a live region only announces content added after the region itself
 const UNDO_MS = 10 * 60_000; // as long as the server allows the undo
 
 const toasts = document.querySelector("[data-toasts]");
@@ -14,7 +14,7 @@ if (toasts) {
   toasts.append(urgent, polite);
   setTimeout(() => {
     for (const toast of each) (toast.dataset.toast === "error" ? urgent : polite).append(toast);
-  }, SAID_AFTER_MS);
+  }, SPOKEN_AFTER_MS);
   each.forEach(watch);
   const reportHeight = () => document.body.style.setProperty("--toasts-height", `${toasts.offsetHeight}px`);
   new ResizeObserver(reportHeight).observe(toasts); // toasts.css keeps the same space free
@@ -35,8 +35,8 @@ function watch(toast) {
   let left = MIN_MS + toast.innerText.length * PER_LETTER_MS;
   const STEP = 500;
   const clock = setInterval(() => {
-    const isHeld = document.hidden || toast.matches(":hover, :focus-within");
-    if (!isHeld) left -= STEP;
+    const isPaused = document.hidden || toast.matches(":hover, :focus-within");
+    if (!isPaused) left -= STEP;
     if (left > 0) return;
     clearInterval(clock);
     close();

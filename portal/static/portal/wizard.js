@@ -33,11 +33,11 @@ export const inSteps = (form) => {
   rail.append(...steps.map(entryOf));
   form.querySelector(".wizard-columns").before(rail);
   form.querySelector("[data-navigation]").append(back, forward);
-  const wanted = [window.location.hash.slice(1), form.dataset.begin].map((id) => steps.findIndex((step) => step.id === id));
-  const first = [steps.findIndex(isWrong), ...wanted, 0].find((at) => at >= 0);
+  const preferred = [window.location.hash.slice(1), form.dataset.begin].map((id) => steps.findIndex((step) => step.id === id));
+  const first = [steps.findIndex(isWrong), ...preferred, 0].find((at) => at >= 0);
   go(first, false);
   // A wizard that begins at a later step has the earlier ones filled in: the focus goes to the next answer.
-  if (first > 0 && first === wanted[1]) steps[first].querySelector("input:not([type=hidden]), select")?.focus();
+  if (first > 0 && first === preferred[1]) steps[first].querySelector("input:not([type=hidden]), select")?.focus();
 
   // Enter in a field goes to the next step; only a button sends the form, and only once.
   form.addEventListener("keydown", (event) => {

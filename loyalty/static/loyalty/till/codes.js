@@ -1,10 +1,10 @@
 // The codes that this till can check without a connection: digests, never codes; for one user, and for a few hours.
 const NAME = "till codes", LASTS_MS = 12 * 3_600_000, MAX_SEEN = 100, DIGEST_LENGTH = 32;
 
-function kept() {
+function storedCodes() {
   try {
-    const found = JSON.parse(localStorage.getItem(NAME) || "null");
-    return found && Date.now() - found.at < LASTS_MS ? found : null;
+    const stored = JSON.parse(localStorage.getItem(NAME) || "null");
+    return stored && Date.now() - stored.at < LASTS_MS ? stored : null;
   } catch { return null; }
 }
 
@@ -12,7 +12,7 @@ function store(known) {
   try { localStorage.setItem(NAME, JSON.stringify(known)); } catch { /* without storage nothing can be looked up offline */ }
 }
 
-export function forget() {
+export function clear() {
   try { localStorage.removeItem(NAME); } catch { /* nothing was stored */ }
 }
 
@@ -27,30 +27,30 @@ async function digest(text) {
 /** Fetches the newest codes. A user without the permission, or another user, starts with none. */
 export async function refresh(address) {
   const response = await fetch(address, { credentials: "same-origin" });
-  if (response.redirected || response.status === 403) return forget();
+  if (response.redirected || response.status === 403) return clear();
   if (!response.ok) return undefined;
   const { is_allowed, person, codes } = await response.json();
-  if (!is_allowed) return forget();
-  const before = kept();
+  if (!is_allowed) return clear();
+  const before = storedCodes();
   return store({ person, codes, at: Date.now(), seen: before?.person === person ? before.seen : [] });
 }
 
 /** Stores the service's latest answer about a code; stores nothing if the brand allows no list. */
 export async function note(text, name, state) {
-  const known = kept();
+  const known = storedCodes();
   if (!known || !crypto.subtle) return;
-  const found = await digest(text);
-  known.codes = known.codes.filter(([each]) => each !== found);
-  known.seen = [...known.seen.filter(([each]) => each !== found), [found, name, state, null]].slice(-MAX_SEEN);
+  const key = await digest(text);
+  known.codes = known.codes.filter(([each]) => each !== key);
+  known.seen = [...known.seen.filter(([each]) => each !== key), [key, name, state, null]].slice(-MAX_SEEN);
   store(known);
 }
 
 /** { name, state, at } of a code, where `at` is the moment of the information; undefined if the till does not know it. */
 export async function find(text) {
-  const known = kept();
+  const known = storedCodes();
   if (!known || !crypto.subtle) return undefined;
-  const wanted = await digest(text);
-  const [, name, state, ends] = [...known.codes, ...known.seen].find(([each]) => each === wanted) || [];
+  const key = await digest(text);
+  const [, name, state, ends] = [...known.codes, ...known.seen].find(([each]) => each === key) || [];
   if (!state) return undefined;
   return { name, state: state === "good" && ends && Date.parse(ends) <= Date.now() ? "expired" : state, at: known.at };
 }

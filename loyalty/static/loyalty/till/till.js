@@ -17,7 +17,7 @@ function connected(is) {
 }
 
 /** Signals the result by a sound and by vibrating, and moves the focus to it. */
-function tell() {
+function signalResult() {
   const result = part("till-result").querySelector("[data-sound]");
   if (result) {
     play(result.dataset.sound);
@@ -41,7 +41,7 @@ async function send(address, options) {
   if (!response.ok) return trouble();
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   for (const id of PARTS) part(id).replaceChildren(...page.getElementById(id).childNodes);
-  return tell();
+  return signalResult();
 }
 
 function isOffline(error) {
@@ -51,14 +51,14 @@ function isOffline(error) {
   return true;
 }
 
-async function lookOffline(text) {
+async function findOffline(text) {
   const known = await codes.find(text);
   const copy = part(`offline-${!known ? "unknown" : known.state === "good" ? "good" : "bad"}`).content.cloneNode(true);
   const at = new Date(known?.at || 0).toLocaleTimeString([], { timeStyle: "short" });
   const fills = { ...known, at, state: known && message(known.state, "offline-states") };
   for (const each of copy.querySelectorAll("[data-fill]")) each.textContent = fills[each.dataset.fill];
   part("till-result").replaceChildren(copy);
-  tell();
+  signalResult();
 }
 
 async function noted(text) {
@@ -76,7 +76,7 @@ async function lookUp(text) {
     await send(`${pageData.here}?${new URLSearchParams({ code })}`, { signal: asking.signal });
     await noted(code);
   } catch (error) {
-    if (isOffline(error)) await lookOffline(code);
+    if (isOffline(error)) await findOffline(code);
   }
 }
 
@@ -92,7 +92,7 @@ async function change(form) {
     codes.refresh(pageData.codes).catch(() => {});
   } catch (error) {
     if (!isOffline(error)) return;
-    if (body.has("code")) await lookOffline(body.get("code")); // it may be used by now and must be checked again
+    if (body.has("code")) await findOffline(body.get("code")); // it may be used by now and must be checked again
     else trouble();
   } finally {
     isUsing = button.disabled = false;

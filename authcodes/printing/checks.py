@@ -117,7 +117,7 @@ def warnings(selection: Selection, print_request: PrintRequest, *, thorough: boo
         result.append(message % {"count": grouped(off)})
     if print_request.is_labels:
         return [*result, *_sheet_warnings(print_request), *_label_warnings(selection, print_request, thorough=thorough)]
-    densest = densest_of(selection, print_request) if thorough else selection.first_code()
+    densest = densest_of(selection, print_request, thorough=thorough)
     sample = payload_of(densest, print_request, hostname_of(selection.brand.pk))
     across = images.module_mm(symbol(sample, print_request.level_of(densest.batch)), print_request.image_mm)
     if across < images.MIN_MODULE_MM:
@@ -130,14 +130,14 @@ def warnings(selection: Selection, print_request: PrintRequest, *, thorough: boo
     return result
 
 
-def densest_of(selection: Selection, print_request: PrintRequest) -> AuthCode:
-    """A code whose symbol has the most modules."""
+def densest_of(selection: Selection, print_request: PrintRequest, *, thorough: bool = True) -> AuthCode:
+    """A code whose symbol has the most modules; unless `thorough`, the first code. Raises TooLong."""
     hostname = hostname_of(selection.brand.pk)
 
     def modules(code: AuthCode) -> int:
         return side(payload_of(code, print_request, hostname), print_request.level_of(code.batch))
 
-    return max(selection.densest_codes(), key=modules)
+    return max(_checked_codes(selection, thorough=thorough), key=modules)
 
 
 def _sheet_warnings(print_request: PrintRequest) -> list[str]:
@@ -155,7 +155,7 @@ def _sheet_warnings(print_request: PrintRequest) -> list[str]:
 def _label_warnings(selection: Selection, print_request: PrintRequest, *, thorough: bool) -> list[str]:
     hostname = hostname_of(selection.brand.pk)
     sample = label_of(selection.first_code(), print_request, hostname)
-    densest = label_of(densest_of(selection, print_request), print_request, hostname) if thorough else sample
+    densest = label_of(densest_of(selection, print_request, thorough=thorough), print_request, hostname)
     text = [sample.text, *sample.details]
     if thorough and (print_request.title or print_request.sku):
         used = selection.codes.order_by().values("product").distinct()

@@ -19,6 +19,7 @@ from authcodes.printing.labels.parts import Part, PartName
 from authcodes.printing.labels.presets import Sheet
 from authcodes.printing.labels.sheet_pdf import write
 from authcodes.printing.qr import images
+from authcodes.printing.qr.encoder import TooLong
 from authcodes.printing.qr.verification import verify
 from authcodes.printing.request import PrintRequest
 from authcodes.printing.selection import TEST_MARK, Selection, design_of, label_of, payload_of
@@ -62,9 +63,12 @@ def preview_context(form: Any, select: Callable[[Any], Selection], *, is_thoroug
         form.add_domain_error(error)
         if not form.is_drawable:
             return context
-    context |= label_context(form, selection, print_request)
-    if form.is_printable:
-        context |= summary_context(selection, print_request, is_thorough=is_thorough)
+    try:
+        context |= label_context(form, selection, print_request)
+        if form.is_printable:
+            context |= summary_context(selection, print_request, is_thorough=is_thorough)
+    except TooLong as error:  # of a later code than the first, which alone was checked in a large selection
+        form.add_domain_error(error)
     return context
 
 

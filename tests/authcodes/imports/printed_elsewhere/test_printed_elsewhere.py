@@ -7,6 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from authcodes.admin.printing import preview
 from authcodes.codes import ranges
 from authcodes.errors import BatchRejected
 from authcodes.imports import commit
@@ -30,7 +31,7 @@ from tests.authcodes.imports.printed_elsewhere.conftest import (
     staff_member,
 )
 from tests.authcodes.printing import studio
-from tests.authcodes.printing.print_pages import form_errors
+from tests.authcodes.printing.print_pages import form_errors, post_form
 from tests.support import factories
 from tests.support.portal import address
 
@@ -320,3 +321,24 @@ def test_apps_verify_scan_and_validate_by_code_or_payload(api, brand, customer, 
     assert validated.json()["valid"] is True
     assert [answer.json()["status"] for answer in answers] == ["success", "success"]
     assert AuthCode.objects.get().scan_count == 2
+
+
+@pytest.mark.parametrize(("button", "output"), [("edit", "labels"), ("confirm", "labels"), ("confirm", "png")])
+def test_payload_too_long_for_the_error_correction_is_reported(client, brand, button, output):
+    upload = checked_import(brand, "A-1,A-1,,", f"A-2,{'क' * 500},,")
+    run_commit(upload)
+
+    too_long = post_form(client, upload.batch, button, output=output, level="H")
+
+    assert "too long for a QR code" in str(form_errors(too_long)["level"])
+    assert post_form(client, upload.batch, "confirm", output=output, level="M").status_code == 302
+
+
+def test_payload_too_long_is_reported_before_all_codes_are_checked(client, brand, monkeypatch):
+    monkeypatch.setattr(preview, "MAX_COUNTED", 1)
+    upload = checked_import(brand, "A-1,A-1,,", f"A-2,{'क' * 500},,")
+    run_commit(upload)
+
+    too_long = post_form(client, upload.batch, "edit", level="H")
+
+    assert "too long for a QR code" in str(form_errors(too_long)["level"])

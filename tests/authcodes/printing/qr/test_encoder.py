@@ -82,8 +82,10 @@ def test_higher_levels_need_larger_symbols():
 
 
 def test_text_too_long_for_any_symbol_is_rejected():
-    with pytest.raises(TooLong):
+    with pytest.raises(TooLong, match="Choose a lower one") as error:
         symbol("x" * 3000)
+
+    assert error.value.details == {"field": "level"}
 
 
 @pytest.fixture

@@ -47,13 +47,14 @@ from jobs.models import Job
 PROGRESS_SECONDS = 0.5  # between two progress reports
 PROCESSES = 2  # that draw and read an archive
 ALONE = 2000  # up to this many images, this process draws them itself
+WITHOUT_FILE = (Job.Status.FAILED, Job.Status.CANCELLED)  # of the job of a run that never gets a file
 
 
 def earlier(selection: Selection) -> QuerySet[PrintRun]:
     """Runs that printed some of these codes, newest first. Of lists, only the first and last codes are compared."""
     overlapping = PrintRun.objects.filter(
         brand=selection.brand, first_code__lte=selection.last, last_code__gte=selection.first
-    ).exclude(job__status__in=[Job.Status.FAILED, Job.Status.CANCELLED])
+    ).exclude(job__status__in=WITHOUT_FILE)
     if selection.batch:
         overlapping = overlapping.filter(Q(batch=selection.batch) | Q(batch__isnull=True))
     return overlapping.select_related("started_by", "job", "brand").order_by("-id")

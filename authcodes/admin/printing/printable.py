@@ -11,6 +11,7 @@ from django.utils import timezone
 from authcodes.admin.printing.access import LABEL
 from authcodes.models.batches import BatchRange
 from authcodes.models.prints import PrintRun
+from authcodes.printing.runs import WITHOUT_FILE
 from brands.identity import roles
 from brands.identity.roles import ACT
 from brands.models.tenants import Brand
@@ -40,7 +41,7 @@ class Printable:
 
 
 def printable(request: HttpRequest, brands: Sequence[Brand], *, most: int = MAX_BATCHES) -> list[Printable]:
-    """The newest generated batches, neither recalled nor expired, that the user may print. One query."""
+    """The newest generated batches with codes, neither recalled nor expired, that the user may print. One query."""
     within = roles.brand_scope(request.user, ACT, LABEL)
     days = {brand.pk: brand.day_at(timezone.now()) for brand in brands if brand.pk in within}
     valid = Q()
@@ -48,7 +49,7 @@ def printable(request: HttpRequest, brands: Sequence[Brand], *, most: int = MAX_
         valid |= Q(Q(expiration_date__isnull=True) | Q(expiration_date__gte=today), brand=brand_id)
     if not days:
         return []
-    rows = BatchRange.objects.filter(valid, generated_count=F("quantity"), recall__isnull=True)
-    printed = Exists(PrintRun.objects.filter(batch=OuterRef("pk")))
-    result = rows.annotate(printed=printed).select_related("product", "brand").order_by("-id")[:most]
-    return [Printable(batch, batch.printed) for batch in result]
+    rows = BatchRange.objects.filter(valid, generated_count=F("quantity"), quantity__gt=0, recall__isnull=True)
+    runs = PrintRun.objects.filter(batch=OuterRef("pk")).exclude(job__status__in=WITHOUT_FILE)
+    result = rows.annotate(printed=Exists(runs)).select_related("product", "brand").order_by("-id")[:most]
+    return [Printable(batch, batch.printed or batch.printed_elsewhere) for batch in result]

@@ -27,6 +27,7 @@ from authcodes.models.batches import Recall
 from authcodes.models.prints import PrintRun
 from authcodes.printing import documents, posters, runs
 from authcodes.printing.documents import LibrariesMissing
+from authcodes.printing.runs import WITHOUT_FILE
 from brands.models.tenants import Brand
 from core.errors import DomainError, RateLimited
 from core.numbers import format_number
@@ -41,7 +42,6 @@ from portal.mixins.live_lists import LiveAdmin
 from portal.unfold import ChoicesFilter, action, display
 
 MAX_OFFERED = 50  # batches to choose from, and prints next to them
-WITHOUT_FILE = (Job.Status.FAILED, Job.Status.CANCELLED)
 BUTTON = '<button type="submit" class="queue-button" formaction="{}" formmethod="post" aria-label="{}">{}</button>'
 
 

@@ -10,10 +10,13 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from authcodes.codes import printed_batches
+from authcodes.codes.batches import BatchSettings
 from authcodes.printing.labels.presets import PRESETS, preset_for
 from authcodes.recalls import recalls
+from jobs.models import Job
 from tests.support import factories
-from tests.support.portal import LABELS, address, browser, staff, text, without_rendering
+from tests.support.portal import LABELS, address, browser, print_run_of, staff, text, without_rendering
 
 HOME_URL, CHOOSE_BATCH_URL = reverse("admin:index"), reverse("admin:authcodes_printrun_choose")
 TILL_URL = reverse("admin:loyalty_redemption_till")
@@ -206,3 +209,25 @@ def test_first_print_starts_with_the_paper_size_of_the_brands_time_zone(db):
     answer = browser(staff(brand)).get(reverse("admin:authcodes_printrun_batch", args=[batch.pk]))
 
     assert answer.context["form"]["sheet"].value() == "a4-30"
+
+
+def test_batch_selection_names_what_was_printed_before_and_offers_no_empty_batch(brand):
+    failed, printed = (factories.batch(brand, range_name=name, quantity=2) for name in ("Failed", "Printed"))
+    for batch, status in ((failed, "failed"), (printed, "queued")):
+        Job.objects.filter(pk=print_run_of(batch).job_id).update(status=status)
+    elsewhere, undone = (
+        printed_batches.create(
+            brand=brand,
+            batch_settings=BatchSettings(name, 2, signed=False),
+            first_code="K1",
+            last_code="M1",
+            at=timezone.now(),
+            by=None,
+        )
+        for name in ("Elsewhere", "Undone")
+    )
+    printed_batches.empty(batch=undone, import_id=1)
+
+    offered = browser(staff(brand, role="printer")).get(CHOOSE_BATCH_URL).context["printable"]
+
+    assert {item.batch: item.is_printed for item in offered} == {failed: False, printed: True, elsewhere: True}

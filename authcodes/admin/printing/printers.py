@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 from authcodes.admin.resources import PrinterResource
 from authcodes.models.prints import Printer
 from authcodes.printing.labels import design
+from authcodes.printing.labels.presets import preset_for
 from core.errors import DomainError
 from portal.base.forms import TenantForm
 from portal.base.sidebar import PRINT, SidebarEntry
@@ -49,9 +50,12 @@ class PrinterAdmin(ImportingAdmin):
     @action(
         description=gettext_lazy("Calibration page"), url_path="calibration", icon="straighten", permissions=["act"]
     )
-    def calibration(self, _request: HttpRequest, object_id: str) -> HttpResponse:
-        """Redirect to rulers and crosses with this printer's correction: they should meet a sheet's corners."""
-        return redirect(f"{reverse('admin:authcodes_printrun_calibration')}?{urlencode({'printer': object_id})}")
+    def calibration(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Redirect to rulers and crosses with this printer's correction: they should meet the corners of the sheet of
+        labels with which the brand's first print begins."""
+        printer: Printer = self.get_object(request, object_id)
+        query = urlencode({"printer": printer.pk, "sheet": preset_for(printer.brand.time_zone)})
+        return redirect(f"{reverse('admin:authcodes_printrun_calibration')}?{query}")
 
     def has_act_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return self.has_change_permission(request)

@@ -287,11 +287,10 @@ class StudioAdmin(TenantAdmin):
         if not form.is_valid():
             raise Http404
         try:
-            design = form.print_request().design()
-            design.check()
+            page = calibration(form.print_request().design())
         except DomainError:
             raise Http404 from None
-        return pdf(calibration(design), "calibration.pdf")
+        return pdf(page, "calibration.pdf")
 
 
 def range_of(batch: BatchRange, form: Any) -> Selection:

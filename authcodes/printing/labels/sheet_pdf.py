@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from authcodes.printing.labels import fonts, presets, text_layout
 from authcodes.printing.labels.custom_layout import placement_of
-from authcodes.printing.labels.design import Design, Label
+from authcodes.printing.labels.design import Design, Label, check_printer
 from authcodes.printing.labels.layout import (
     ASCENT,
     MARK_GREY,
@@ -144,9 +144,11 @@ def _cut_marks(sheet: presets.Sheet) -> str:
 def calibration(design: Design) -> bytes:
     """A page with a 1 mm cross on each corner of each label, and rulers: shows a printer's offset and scale.
 
-    It uses the design's own offsets and scale, so it also shows whether they are correct.
+    It uses the design's own offsets and scale, so it also shows whether they are correct. Raises Invalid for those and
+    for a sheet that cannot be printed; the size of the QR code does not matter.
     """
-    design.check()
+    design.sheet.check()
+    check_printer(offset_x=design.offset_x, offset_y=design.offset_y, scale=design.scale)
     file = io.BytesIO()
     document = _document(file, design)
     width, height = float(design.sheet.page_width), float(design.sheet.page_height)

@@ -16,6 +16,7 @@ from pypdf import PdfReader
 
 from authcodes.models.prints import Printer, PrintRun
 from authcodes.printing.request import PrintRequest
+from brands.models.tenants import Brand
 from brands.tenants import pictures
 from tests.authcodes.printing.print_pages import (
     SHEET,
@@ -109,6 +110,25 @@ def test_printer_corrections_are_validated_and_printer_names_are_unique(client, 
     assert client.post(adding, valid).status_code == 200
     assert [str(it) for it in Printer.objects.all()] == ["Left"]
     page = client.get(address("authcodes.printrun", "calibration"), {"printer": Printer.objects.get().pk})
+    assert page["Content-Type"] == "application/pdf"
+
+
+def test_calibration_page_of_a_printer_has_the_paper_of_its_brand(client, brand):
+    for time_zone, size in (("Asia/Kolkata", [595, 842]), ("America/New_York", [612, 792])):
+        Brand.objects.filter(pk=brand.pk).update(time_zone=time_zone)
+        printer = Printer.objects.create(brand=brand, name=time_zone)
+
+        answer = client.get(address("authcodes.printer", "calibration", printer.pk), follow=True)
+
+        (page,) = PdfReader(io.BytesIO(answer.content)).pages
+        assert [round(float(side)) for side in page.mediabox[2:]] == size
+
+
+def test_calibration_page_needs_no_room_for_a_qr_code_with_text_below(client):
+    sheet = {**SHEET, "label_height": "20", "pitch_y": "20"}
+
+    page = client.get(address("authcodes.printrun", "calibration"), sheet)
+
     assert page["Content-Type"] == "application/pdf"
 
 

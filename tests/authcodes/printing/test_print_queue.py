@@ -224,3 +224,12 @@ def test_support_staff_cannot_mark_runs_as_done(brand, batch):
     run = finished(print_run_of(batch))
 
     assert browser(staff(brand, role="support")).post(address("authcodes.printrun", "done", run.pk)).status_code == 404
+
+
+def test_note_without_a_due_date_is_not_shown_as_one(client, batch):
+    run = finished(print_run_of(batch))
+    PrintRun.objects.filter(pk=run.pk).update(order_note="Matt paper")
+
+    assert "Needed by" not in text(client.get(CHOOSE))
+    PrintRun.objects.filter(pk=run.pk).update(due_on=in_days(3))
+    assert "Needed by" in text(client.get(CHOOSE))

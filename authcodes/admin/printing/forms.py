@@ -321,11 +321,13 @@ class ListPrintForm(PrintForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        printer, brand = cleaned.get("printer"), cleaned.get("brand")
-        if printer and brand and printer.brand_id != brand.pk:
-            self.add_error("printer", _("Choose one of the same brand."))
-        if self.chosen and brand and self.chosen.brand_id != brand.pk:
-            self.add_error("layout", _("Choose one of the same brand."))
+        brand, is_labels = cleaned.get("brand"), cleaned.get("output") == PrintRun.Output.LABELS
+        for name, row in (("printer", cleaned.get("printer")), ("layout", self.chosen)):
+            if row and brand and row.brand_id != brand.pk:
+                if is_labels:
+                    self.add_error(name, _("Choose one of the same brand."))
+                else:  # images have neither, and their form shows neither
+                    cleaned[name] = None
         return cleaned
 
     def limit_to_brands(self, brands: QuerySet[Brand]) -> None:

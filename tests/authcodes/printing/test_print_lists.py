@@ -67,6 +67,22 @@ def test_user_of_several_brands_can_distinguish_printers_and_layouts(brand):
     ]
 
 
+def test_images_ignore_the_layout_and_printer_of_another_brand(brand, batch):
+    other = factories.brand(name="Coffee")
+    content = layouts.Content(Decimal(70), Decimal("29.7"), PARTS)
+    layout = layouts.create(brand=other, name="Jars", content=content)
+    printer = Printer.objects.create(brand=other, name="Warehouse")
+    client, codes = browser(staff(brand, other)), address("authcodes.printrun", "codes")
+    data = {**VALID, "brand": brand.pk, "layout": layout.pk, "printer": printer.pk, "confirm": "1"}
+
+    labels = client.post(codes, data)
+    images = client.post(codes, {**data, "output": "png"})
+
+    assert {"layout", "printer"} <= set(form_errors(labels))
+    assert images.status_code == 302
+    assert PrintRun.objects.get().settings["printer"] == ""
+
+
 def test_codes_of_a_filtered_list_are_printed(client, brand, batch):
     deactivated = factories.batch(brand, prefix="CD-", quantity=2, product=batch.product)
     factories.deactivate(codes=list(deactivated.codes.all()), at=timezone.now())

@@ -1,5 +1,6 @@
 """QR images: their content, as pixels or vectors."""
 
+import math
 import struct
 import zlib
 from decimal import Decimal
@@ -50,7 +51,7 @@ def module_mm(drawn: Symbol, size_mm: Decimal) -> Decimal:
 def png(*, text: str, size_mm: Decimal = DEFAULT_SIZE_MM, level: Level = Level.M) -> bytes:
     """A 1-bit PNG at 300 DPI, at least `size_mm` wide with its quiet zone: whole pixels per module, no smoothing."""
     drawn = symbol(text, level)
-    pixels = int(size_mm * DPI / MILLIMETRES_PER_INCH)
+    pixels = math.ceil(size_mm * DPI / MILLIMETRES_PER_INCH)
     return _draw_png(drawn, scale=max(1, -(-pixels // modules_across(drawn))))
 
 

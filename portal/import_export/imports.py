@@ -48,7 +48,9 @@ def stage(
     first, is_small = tables.begin(file, size=size)
     resource(brand).check_table(first)
     if not is_small and resource.max_rows <= tables.MAX_ROWS:
-        raise Invalid(tables.too_many_rows(resource.max_rows), details={"field": "file"})
+        is_long = size > tables.MAX_BYTES
+        message = tables.too_large(tables.MAX_BYTES) if is_long else tables.too_many_rows(resource.max_rows)
+        raise Invalid(message, details={"field": "file"})
     with conflict_text():
         return staged_uploads.stage(
             brand=brand,

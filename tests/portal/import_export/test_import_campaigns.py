@@ -4,6 +4,7 @@ import pytest
 
 from brands.models.audit import AuditLogEntry
 from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
+from portal.import_export import tables
 from tests.portal.import_export.conftest import CAMPAIGN
 from tests.support import factories
 from tests.support.imports import confirm, import_file, line_errors, preview, problem, ticket_of, upload
@@ -91,3 +92,12 @@ def test_file_with_too_many_milestones_is_rejected(brand, owner):
 
     assert "more than 2,000 milestones" in problem(upload(owner, CAMPAIGN, brand, file))
     assert not Campaign.objects.exists()
+
+
+def test_file_too_large_to_be_checked_at_once_is_rejected_by_its_size(brand, owner, monkeypatch):
+    monkeypatch.setattr(tables, "MAX_BYTES", 1_000_000)
+
+    rejected = upload(owner, CAMPAIGN, brand, "name,target_value\n" + f"{' ' * 9_000},1\n" * 112)
+
+    assert rejected.status_code == 400
+    assert problem(rejected) == "The file is larger than 1 MB. Split it into smaller files."

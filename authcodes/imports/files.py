@@ -1,4 +1,4 @@
-"""Downloads for the uploader: a template, and the rows with errors."""
+"""Downloads for the uploader: a template, and the rows with their errors."""
 
 import csv
 import io
@@ -29,7 +29,7 @@ SAMPLES = {
 
 
 def error_csv(upload: Import) -> Iterator[str]:
-    """The faulty rows as uploaded, with a last column `error`; safe against formulas, and ready to upload again.
+    """All rows as uploaded, with a last column `error`; safe against formulas, and ready to upload again.
 
     The errors use the current language: a streamed response is read after its view has returned.
     """

@@ -27,7 +27,7 @@ from brands.models.tenants import Brand
 from brands.tenants import quotas
 from core.db.statements import command
 from core.db.timeouts import SET_LONG_TIMEOUT
-from core.errors import Forbidden, Invalid, QuotaReached
+from core.errors import Forbidden, Invalid
 from core.numbers import grouped
 from core.spreadsheets import csv_files
 from jobs import files, queue, runner
@@ -106,7 +106,7 @@ def upload(
             _require_room(made)
             made.save()
             start(made, CHECK.name, gettext_noop("Check %(file)s") % {"file": name}, by, has_room=True)
-    except QuotaReached:
+    except Exception:  # such as a lock that another request holds for too long
         files.delete(made.file.storage, str(made.file.name))
         raise
     return made

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.files.base import ContentFile
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from authcodes.errors import ImportRejected
@@ -271,3 +271,16 @@ def test_query_count_of_check_and_commit_does_not_grow_with_the_rows(
 
     assert connection.in_atomic_block
     assert AuthCode.objects.filter(product=product).count() == lines
+
+
+def test_upload_that_cannot_be_stored_leaves_no_file(brand, product, monkeypatch, tmp_path):
+    def locked(*_arguments, **_options):
+        raise OperationalError
+
+    monkeypatch.setattr(uploads, "start", locked)
+
+    with pytest.raises(OperationalError):
+        unchecked_import(brand, product, csv_of(LIST, "A0001,,"))
+
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert not Import.objects.exists()

@@ -9,4 +9,4 @@ SELECT r.id AS row_id, t.code, p.sku
           AND c.product_id <> coalesce(r.product_id, %(product)s::bigint)
         ORDER BY c.code LIMIT 1) t
   JOIN authcodes_product p ON p.id = t.product_id
- WHERE r.upload_id = %(upload)s::bigint AND r.id = ANY(%(rows)s::bigint[]) AND length(r.code) = length(a.code)
+ WHERE r.upload_id = %(upload)s::bigint AND r.id = ANY(%(rows)s::bigint[])

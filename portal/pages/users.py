@@ -221,7 +221,7 @@ class UserAdmin(InvitingAdmin):
             return super().get_search_results(request, queryset, typed)
         with report_search_error(request, queryset) as search:
             customers = Q(pk__in=customer_search.find_all(typed, within.brand_ids))
-            colleagues = queryset.filter(pk__in=working_for(within))
+            colleagues = queryset.filter(pk__in=staff_of(within))
             matches, _may_repeat = super().get_search_results(request, colleagues, typed)
             search.rows = queryset.filter(customers | Q(pk__in=matches.values("pk")))
         return search.rows, False

@@ -63,7 +63,7 @@ def test_the_page_shows_members_milestones_cost_and_time(brand, running_campaign
         "After that, no one makes progress in it.",
     ):
         assert expected_text in page
-    assert page.count("campaign-milestone") == 2
+    assert page.count('class="campaign-milestone"') == 2
 
 
 def test_results_count_each_milestone_and_day(brand, customer, running_campaign):

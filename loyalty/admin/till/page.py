@@ -132,7 +132,7 @@ class Till:
         return screen(request, {**page_context, **context})
 
     def till_empty(self, request: HttpRequest) -> HttpResponse:
-        """The till as it opens without a connection. It has no personal data, because it stays on the device."""
+        """The till as it opens without a connection. It stays on the device, so it has no personal data or messages."""
         self.till_scope(request)
         context = {
             "is_empty": True,

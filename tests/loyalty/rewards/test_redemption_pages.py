@@ -183,6 +183,14 @@ def test_offline_page_contains_no_user_brand_or_token(brand):
     assert "csrfmiddlewaretoken" not in offline_page
 
 
+def test_offline_page_contains_no_message_of_another_page(brand):
+    client = browser(staff(brand, role="support"))
+    client.post(reverse(TILL), {"undo": 1})  # the answer redirects, and the message waits for the next page
+
+    assert "can no longer be undone" not in text(client.get(reverse(f"{TILL}_empty")))
+    assert "can no longer be undone" in text(client.get(reverse(TILL)))
+
+
 @pytest.mark.parametrize("part", ["", "_codes", "_empty"])
 def test_printers_and_guests_have_no_access_to_any_till_page(brand, part):
     assert browser(staff(brand, role="printer")).get(reverse(TILL + part)).status_code == 403

@@ -8,6 +8,8 @@ from uuid import UUID, uuid4
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -23,7 +25,8 @@ from core.errors import DomainError
 from core.numbers import is_id
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption, Reward
-from loyalty.rewards import codes, redeem, till
+from loyalty.points import accounts
+from loyalty.rewards import codes, pools, redeem, till
 from loyalty.rewards.redeem import RedemptionRequest
 from portal.base.audit_mixin import audit_context
 from portal.base.confirmation import ConfirmedAction, ReasonForm
@@ -86,7 +89,7 @@ class RewardsOfMember(TenantAdmin):
         action = ConfirmedAction(
             title=_("Give %(member)s a reward") % {"member": member.display_name},
             paragraphs=[
-                _("The reward is paid from the balance, which is %(balance)s. The member gets a code for the till.")
+                _("The reward is paid from the balance, which is %(balance)s. The member gets the reward's code.")
                 % {"balance": format_points(member.points)},
                 _("To give it as a present, adjust the points first."),
             ],
@@ -99,6 +102,7 @@ class RewardsOfMember(TenantAdmin):
         context = audit_context(request, answers["reason"])
         # A namespace of its own: a posted key must not collide with the request key of another redemption.
         key = idempotent_id("given by staff", str(answers["key"]))
+        accounts.lock(account=member.pk)  # a second click waits here, so that only the first one is logged
         before = Redemption.objects.filter(user_point=member, request_key=key).exists()
         redemption = redeem.redeem(
             RedemptionRequest(member.brand_id, member.user_id, answers["reward"].pk, key, context.at)
@@ -107,7 +111,10 @@ class RewardsOfMember(TenantAdmin):
             changes = {"reward": (None, redemption.name)}
             rows = [AuditedChange(member, member.brand_id, changes)]
             audit_log.record(audit_context=context, action=gettext_noop("Reward given"), rows=rows)
-        text = _("%(reward)s now belongs to the member. It is under “Rewards to hand over”.")
+        if pools.code_of(redemption):
+            text = _("%(reward)s now belongs to the member, who sees the partner's code in the app.")
+        else:
+            text = _("%(reward)s now belongs to the member. It is under “Rewards to hand over”.")
         self.message_user(request, text % {"reward": redemption.name}, messages.SUCCESS)
 
     def use_view(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -120,7 +127,7 @@ class RewardsOfMember(TenantAdmin):
         return redirect("admin:loyalty_userpoints_change", member.pk)
 
     def use(self, request: HttpRequest, member: UserPoints, number: str, key: str) -> None:
-        rows = Redemption.objects.filter(user_point__in=member.ledger_accounts).select_related("user_point", "brand")
+        rows = codes_for_the_till().filter(user_point__in=member.ledger_accounts).select_related("brand")
         redemption = rows.filter(pk=number).first() if is_id(number) else None
         try:
             request_key = UUID(key)
@@ -129,14 +136,16 @@ class RewardsOfMember(TenantAdmin):
         if redemption is None:
             self.message_user(request, _("This member has no such code. Load the page again."), messages.ERROR)
             return
-        again = redemption.used_request == request_key
         try:
-            till.use(redemption=redemption, at=timezone.now(), by=staff_user(request), request=request_key)
+            with transaction.atomic():
+                accounts.lock(account=redemption.user_point_id)  # as in `reward_taken`
+                again = rows.filter(pk=redemption.pk, used_request=request_key).exists()
+                till.use(redemption=redemption, at=timezone.now(), by=staff_user(request), request=request_key)
+                if not again:
+                    self.record_action(request, [redemption], gettext_noop("Used at the till"))
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
             return
-        if not again:
-            self.record_action(request, [redemption], gettext_noop("Used at the till"))
         offers.report_with_undo(
             request,
             _("Used. Hand over: %(reward)s") % {"reward": redemption.name},
@@ -151,6 +160,11 @@ def rewards_seen(request: HttpRequest) -> Any:
     return brand_scope(request.user, VIEW, "loyalty.reward")
 
 
+def codes_for_the_till() -> QuerySet[Redemption]:
+    """Redemptions that are handed over at the brand's own till, and not by a partner."""
+    return Redemption.objects.filter(pool_code=None).select_related("user_point")
+
+
 def open_codes(request: HttpRequest, member: UserPoints) -> list[OpenCode] | None:
     """Codes that the till would accept, newest first, among the last LAST redemptions of each account.
 
@@ -161,7 +175,7 @@ def open_codes(request: HttpRequest, member: UserPoints) -> list[OpenCode] | Non
     last = [
         row
         for account in member.ledger_accounts
-        for row in Redemption.objects.filter(user_point=account).select_related("user_point").order_by("-pk")[:LAST]
+        for row in codes_for_the_till().filter(user_point=account).order_by("-pk")[:LAST]
     ]
     now = timezone.now()
     return [

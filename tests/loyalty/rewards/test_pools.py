@@ -110,6 +110,27 @@ def test_issued_code_does_not_return_to_the_pool(api, brand, reward):
     assert pools.stock_of(reward, at=timezone.now()) == 0
 
 
+def test_partner_code_is_not_handed_over_on_the_members_page(brand, reward):
+    add_codes(reward, "ONE")
+    customer = member(brand)
+    redemption = redeem.redeem(redemption_request(customer, reward))
+    own = factories.redemption(customer, factories.reward(brand, name="A mug", cost=10))
+    client, account = browser(staff(brand)), factories.account(customer, brand)
+
+    gift = {"reward": reward.pk, "reason": "Broken parcel", "key": str(uuid.uuid4())}
+    add_codes(reward, "TWO")
+    gift_page = client.post(address("loyalty.userpoints", "give_reward", account.pk), gift, follow=True)
+    [code] = client.get(address("loyalty.userpoints", "change", account.pk)).context["open_codes"]
+    posted = {"redemption": redemption.pk, "key": str(uuid.uuid4())}
+    answer = client.post(address("loyalty.userpoints", "use", account.pk), posted, follow=True)
+
+    assert "Voucher now belongs to the member, who sees the partner&#x27;s code in the app." in text(gift_page)
+    assert code.redemption == own.pk
+    assert "This member has no such code." in text(answer)
+    redemption.refresh_from_db()
+    assert redemption.status == Redemption.Status.ISSUED
+
+
 def test_reward_without_a_pool_issues_own_codes(api, brand):
     """Control: a reward without a pool."""
     reward_without_pool = factories.reward(brand, cost=10)

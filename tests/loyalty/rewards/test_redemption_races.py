@@ -9,6 +9,8 @@ import pytest
 from django.utils import timezone
 
 from authcodes.scanning import consistency
+from brands.models.audit import AuditLogEntry
+from loyalty.admin.member_page import rewards as member_page
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.rewards import Redemption, Reward
@@ -17,7 +19,8 @@ from loyalty.rewards import redeem, returns, till
 from loyalty.rewards import undo as undo_redemption
 from loyalty.rewards.redeem import RedemptionRequest
 from tests.support import factories
-from tests.support.concurrency import run_concurrently
+from tests.support.concurrency import run_concurrently, run_concurrently_behind_lock
+from tests.support.portal import address, browser, staff
 from tests.support.statements import with_replacements
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -281,3 +284,47 @@ def test_points_are_returned_once_even_without_lock_and_condition(brand):
 
     assert (UserPoints.objects.get().points, Reward.objects.get().stock) == (10, 3)
     assert list(consistency.differences()) == []
+
+
+# --- A double click on a member's page
+
+LOCK_ACCOUNT = "SELECT 1 FROM user_points WHERE user_point_id = %s FOR NO KEY UPDATE"
+LOCK_REDEMPTION = "SELECT 1 FROM loyalty_redemption WHERE id = %s FOR NO KEY UPDATE"
+
+
+def entries_after_double_click(brand, action, lock, **choice):
+    """Two concurrent submits of one page. Returns the number of audit log entries."""
+    client, account = browser(staff(brand)), UserPoints.objects.get()
+    form_data = {"reason": "Broken parcel", "key": str(uuid.uuid4()), **choice}
+    table, row = lock
+
+    def submit(_number):
+        return client.post(address("loyalty.userpoints", action, account.pk), form_data).status_code
+
+    assert run_concurrently_behind_lock(table, [row or account.pk], submit, range(2)) == [302, 302]
+    return AuditLogEntry.objects.filter(action__in=["Reward given", "Used at the till"]).count()
+
+
+@pytest.mark.parametrize(("is_guarded", "entries"), [(True, 1), (False, 2)])
+def test_double_click_gives_a_reward_once_and_logs_it_once(brand, monkeypatch, is_guarded, entries):
+    reward = factories.reward(brand, cost=10)
+    member(brand, 30)
+    if not is_guarded:
+        monkeypatch.setattr(member_page, "accounts", SimpleNamespace(lock=lambda **_account: None))
+
+    assert entries_after_double_click(brand, "give_reward", (LOCK_ACCOUNT, None), reward=reward.pk) == entries
+    assert Redemption.objects.count() == 1
+
+
+@pytest.mark.parametrize(("is_guarded", "entries"), [(True, 1), (False, 2)])
+def test_double_click_uses_a_code_once_and_logs_it_once(brand, monkeypatch, is_guarded, entries):
+    customer = member(brand, 30)
+    redemption = redeem.redeem(redemption_request(customer, factories.reward(brand, cost=10)))
+    lock = (LOCK_ACCOUNT, None)
+    if not is_guarded:
+        monkeypatch.setattr(member_page, "accounts", SimpleNamespace(lock=lambda **_account: None))
+        lock = (LOCK_REDEMPTION, redemption.pk)
+
+    assert entries_after_double_click(brand, "use", lock, redemption=redemption.pk) == entries
+    redemption.refresh_from_db()
+    assert redemption.status == Redemption.Status.USED

@@ -207,7 +207,8 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
     def switched(
         self, request: HttpRequest, accounts: list[UserPoints], status: UserPoints.Status, answers: dict[str, Any]
     ) -> None:
-        changed = blocking.set_status(accounts=accounts, status=status, at=timezone.now())
+        remaining = [account for account in accounts if account.user.is_active]  # an erased member stays blocked
+        changed = blocking.set_status(accounts=remaining, status=status, at=timezone.now())
         done = gettext_noop("Blocked") if status == UserPoints.Status.BLOCKED else gettext_noop("Unblocked")
         self.record_action(request, changed, done, reason=answers["reason"])
         offers.report_rows_with_undo(
@@ -266,8 +267,7 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
             form.add_error(error.details.get("field"), error.message)
             return False
         message = _("Adjusted by %(points)s. The balance is now %(balance)s.")
-        cleaned = {"points": format_points(made.points), "balance": format_number(made.new_balance)}
-        text = message % cleaned
+        text = message % {"points": format_points(made.points), "balance": format_number(made.new_balance)}
         if made.level_updated:
             text = f"{text} {_('The level is now %(level)s.') % {'level': made.current_level}}"
         self.message_user(request, text, messages.SUCCESS)

@@ -204,6 +204,21 @@ class TestErasureView:
 
         assert self.submit(browser(staff(brand)), foreign_account).status_code == 404
 
+    def test_erased_member_stays_blocked(self, brand, named_customer):
+        account, other_account = (
+            factories.account(named_customer, brand),
+            factories.account(factories.customer(brand), brand),
+        )
+        UserPoints.objects.update(status="blocked")
+        erase(named_customer, brand)
+        client = browser(staff(brand))
+        chosen = {"action": "unblock", "_selected_action": [account.pk, other_account.pk]}
+
+        client.post(address("loyalty.userpoints"), {**chosen, "reason": "Asked"})
+
+        statuses = UserPoints.objects.in_bulk([account.pk, other_account.pk])
+        assert [statuses[each.pk].status for each in (account, other_account)] == ["blocked", "active"]
+
     def test_reason_is_required_and_staff_are_not_erased(self, brand, named_customer):
         account, client = factories.account(named_customer, brand), browser(staff(brand))
 

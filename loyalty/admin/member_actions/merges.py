@@ -108,7 +108,7 @@ class Merging(TenantAdmin):
             source = self.other_account(request, target, form.cleaned_data["other"])
             if source is None:
                 form.add_error("other", _("This brand has no such member. Check what you entered."))
-            elif why := merge_error(target, source):
+            elif request.method == "GET" and (why := merge_error(target, source)):  # for POST, `merge` checks it
                 form.add_error("other", why)
         if source is None or not form.is_valid():
             return self.ask_for_other(request, target, form)

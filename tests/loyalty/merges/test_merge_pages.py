@@ -69,9 +69,19 @@ def test_staff_search_compare_merge_and_undo(client, brand, target, source):
 def test_submitting_the_page_twice_merges_once(client, brand, target, source):
     key = str(uuid.uuid4())
 
-    for _ in range(2):
-        confirm(client, brand, target, source, key=key)
+    answers = [text(confirm(client, brand, target, source, key=key)) for _ in range(2)]
 
+    assert AccountMerge.objects.count() == 1
+    assert all("The balance is now 0" in answer for answer in answers)
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_accounts_that_cannot_be_merged_any_longer_are_not_merged(client, brand, target, source, is_same):
+    confirm(client, brand, target, source)
+
+    answer = text(confirm(client, brand, target, target if is_same else source))
+
+    assert ("This is the same account." if is_same else "was already merged into another account") in answer
     assert AccountMerge.objects.count() == 1
 
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands.identity.roles import ACT
 from core.errors import DomainError
-from core.numbers import format_number
+from core.numbers import format_number, grouped
 from loyalty.models.approvals import PointsApproval
 from loyalty.points import approvals
 from portal.base.badges import badge_column
@@ -114,7 +114,7 @@ def described(approval: PointsApproval) -> list[str]:
     model = page_model(approval)
     fields = {name: capfirst(str(model._meta.get_field(name).verbose_name)) for name in approval.values}
     return [
-        f"{fields[name]}: {_('unlimited') if value is None else format(Decimal(value), ',')}"
+        f"{fields[name]}: {_('unlimited') if value is None else grouped(Decimal(value))}"
         for name, value in approval.values.items()
     ]
 

@@ -11,7 +11,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from brands.models.tenants import Brand
 from core.numbers import grouped
 from loyalty.models.levels import RewardType
 from loyalty.points import approvals
@@ -33,7 +32,7 @@ class CeilingAdmin(TenantAdmin):
     """Saves the values that one person may set, and requests approval for the others."""
 
     points_fields: ClassVar[tuple[str, ...]] = ()
-    reward_type_field = ""  # set where the value may be a percentage
+    reward_type_field = ""  # set where the value may be something else than points
 
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
         obj = super().save_form(request, form, change)
@@ -48,10 +47,8 @@ class CeilingAdmin(TenantAdmin):
 
     def pending_approvals(self, obj: Any, before: Any) -> dict[str, PendingApproval]:
         """Find the fields of `obj` whose values exceed both the ceiling and their previous values."""
-        reward_type = getattr(obj, self.reward_type_field) if self.reward_type_field else RewardType.POINTS
-        same_type = before is not None and (
-            not self.reward_type_field or getattr(before, self.reward_type_field) == reward_type
-        )
+        reward_type = self.reward_type(obj)
+        same_type = before is not None and self.reward_type(before) == reward_type
         most = approvals.ceiling(brand=obj.brand, reward_type=reward_type)
         pending_approvals = {}
         for name in self.points_fields:
@@ -60,6 +57,10 @@ class CeilingAdmin(TenantAdmin):
             if value is not None and value > max(most, had):
                 pending_approvals[name] = PendingApproval(value, type(value)(max(most, had)))
         return pending_approvals
+
+    def reward_type(self, obj: Any) -> str:
+        """What the row's values are: points, a percentage or, in an earning rule, a multiplier."""
+        return getattr(obj, self.reward_type_field) if self.reward_type_field else RewardType.POINTS.value
 
     def max_total(self, obj: Any, values: Mapping[str, Any]) -> int | None:
         """The maximum total of points, for a row with a known number of codes."""
@@ -79,15 +80,14 @@ class CeilingAdmin(TenantAdmin):
             )
             page: Any = self.admin_site.get_model_admin(type(approval))
             page.record_action(request, [approval], gettext_noop("Approval requested"))
-            self.message_user(request, waiting_message(obj.brand, pending_approvals), messages.WARNING)
+            most = approvals.ceiling(brand=obj.brand, reward_type=self.reward_type(obj))
+            self.message_user(request, waiting_message(most, pending_approvals), messages.WARNING)
 
 
-def waiting_message(brand: Brand, postponed: Mapping[str, PendingApproval]) -> str:
+def waiting_message(most: Decimal, postponed: Mapping[str, PendingApproval]) -> str:
     """The message to the person who requested the change."""
-    most = grouped(brand.max_points_per_scan)
-    until = ", ".join("-" if it.current is None else grouped(it.current) for it in postponed.values())
+    until = ", ".join(grouped(it.current) for it in postponed.values())
     message = _(
-        "Above the ceiling of %(most)s points per scan. A second manager or owner "
-        "must approve it. Until then the value is %(until)s."
+        "Above the ceiling of %(most)s. A second manager or owner must approve it. Until then the value is %(until)s."
     )
-    return message % {"most": most, "until": until}
+    return message % {"most": grouped(most), "until": until}

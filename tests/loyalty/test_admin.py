@@ -19,6 +19,7 @@ from brands.models.tenants import Brand
 from campaigns.models.campaigns import UserLoyaltyCampaign
 from events.models import Event
 from loyalty.models.accounts import UserPoints
+from loyalty.models.approvals import PointsApproval
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.levels import BrandLevel
 from loyalty.points import adjustments
@@ -251,3 +252,16 @@ def test_read_only_page_has_no_help_texts_of_fields(client: Client, brand: Brand
 
     assert "The code for scans" not in page_text
     assert "Number in stock" in form
+
+
+def test_ceiling_of_a_percentage_and_the_requested_value_are_in_the_readers_language(brand: Brand) -> None:
+    level = factories.level(brand, "Gold", 500, "percentage", 50)
+    url, client = address("loyalty.brandlevel", "change", level.pk), browser(staff(brand))
+
+    saved = text(client.post(url, {**form_of(client.get(url)), "scan_reward_value": "1500"}, follow=True))
+    german = browser(staff(brand, portal_language="de"))
+    request_page = text(german.get(address("loyalty.pointsapproval", "change", PointsApproval.objects.get().pk)))
+
+    assert "Above the ceiling of 100. " in saved
+    assert "Until then the value is 100." in saved
+    assert ("1.500" in request_page, "1,500" in request_page) == (True, False)

@@ -1,5 +1,6 @@
 """Page: suppressed addresses. Staff can allow another attempt for an address."""
 
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from django.contrib import admin
@@ -8,8 +9,10 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy, gettext_noop
 
+from core.errors import Invalid
 from loyalty.models.messages.addresses import SuppressedAddress
-from loyalty.notifications import suppression
+from loyalty.models.notifications import Channel
+from loyalty.notifications import preferences, suppression
 from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.bidi import display_code
@@ -39,10 +42,7 @@ class SuppressedAddressAdmin(TenantAdmin):
         search_term: str,
     ) -> tuple[QuerySet[SuppressedAddress], bool]:
         """Searches by digest, because only digests are stored."""
-        if not search_term:
-            return queryset, False
-        names = [suppression.digest(channel, search_term) for channel in ("email", "sms")]
-        return queryset.filter(digest__in=names), False
+        return (queryset.filter(digest__in=digests_of(search_term)) if search_term else queryset), False
 
     @admin.action(description=gettext_lazy("Remove suppression"), permissions=["act"])
     def let_try_again(self, request: HttpRequest, queryset: QuerySet[SuppressedAddress]) -> None:
@@ -50,3 +50,11 @@ class SuppressedAddressAdmin(TenantAdmin):
         self.report(request, chosen, gettext_noop("Suppression removed"))
         for address in chosen:
             suppression.remove(address=address)
+
+
+def digests_of(typed: str) -> list[str]:
+    """The digests of what staff typed: as an e-mail address and, in any notation, as a phone number."""
+    addresses = [(Channel.EMAIL, typed)]
+    with suppress(Invalid):
+        addresses.append((Channel.SMS, preferences.checked_phone(typed)))
+    return [suppression.digest(channel, address) for channel, address in addresses]

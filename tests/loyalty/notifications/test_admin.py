@@ -6,6 +6,7 @@ import json
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from brands.models.audit import AuditLogEntry
 from loyalty.members import masking
@@ -181,6 +182,16 @@ def test_masking_depends_on_the_role_only(brand, customer):
         "support": str(customer),
         "printer": masking.masked(member),
     }
+
+
+@pytest.mark.parametrize("typed", ["+4930123456", "+49 (30) 123-456", " +49 30 123456 "])
+def test_suppressed_phone_number_is_found_in_any_notation(client, brand, typed):
+    number = {"channel": "sms", "address": "+4930123456", "masked": "+49•••56", "reason": "Unknown"}
+    suppression.suppress(brand_id=brand.pk, at=timezone.now(), **number)
+    list_url = address("loyalty.suppressedaddress")
+
+    assert "+49•••56" in text(client.get(list_url, {"q": typed}))
+    assert "+49•••56" not in text(client.get(list_url, {"q": "+49 30 123457"}))
 
 
 def test_suppressed_address_is_found_and_released(client, brand, customer, own, box, notify, work):

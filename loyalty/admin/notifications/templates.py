@@ -166,8 +166,8 @@ class NotificationTemplateAdmin(ImportingAdmin):
         brand = self.brand_seen(request, values.get("brand", ""))
         if brand is None or not is_choice(*choice):
             raise Http404
-        if request.method == "POST":
-            return self.tried(request, brand, choice)
+        if request.method == "POST" and self.sent_test(request, brand, choice):
+            return redirect(self.preview_address(brand.pk, *choice))
         row = NotificationTemplate.objects.filter(brand=brand, **dict(zip(CHOICE, choice, strict=True))).first()
         template, channel, language = choice
         context = {
@@ -188,6 +188,7 @@ class NotificationTemplateAdmin(ImportingAdmin):
             "edit_address": self.edit_address(request, brand, row, choice),
             "may_send": brand.pk in self.brand_scope(request, ACT),
             "my_address": staff_user(request).email,
+            "phone": request.POST.get("phone", ""),
         }
         return self.render_page(request, "admin/loyalty/notifications/preview.html", context)
 
@@ -201,7 +202,8 @@ class NotificationTemplateAdmin(ImportingAdmin):
         query = urlencode([("brand", brand.pk), *zip(CHOICE, choice, strict=True)])
         return f"{reverse('admin:loyalty_notificationtemplate_add')}?{query}"
 
-    def tried(self, request: HttpRequest, brand: Brand, choice: list[str]) -> HttpResponse:
+    def sent_test(self, request: HttpRequest, brand: Brand, choice: list[str]) -> bool:
+        """Whether the test was sent. If not, a message says why."""
         if brand.pk not in self.brand_scope(request, ACT):
             raise PermissionDenied
         template, channel, language = choice
@@ -217,10 +219,10 @@ class NotificationTemplateAdmin(ImportingAdmin):
             )
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
-        else:
-            message = _("Test message queued. See the list of notifications for its status.")
-            self.message_user(request, message, messages.SUCCESS)
-        return redirect(self.preview_address(brand.pk, *choice))
+            return False
+        message = _("Test message queued. See the list of notifications for its status.")
+        self.message_user(request, message, messages.SUCCESS)
+        return True
 
 
 def with_wording() -> Iterator[str]:

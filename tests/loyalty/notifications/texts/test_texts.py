@@ -205,6 +205,7 @@ def test_test_send_by_sms_requires_a_valid_number(client, brand, with_sms):
     for phone in ("", "030 123"):
         answer = client.post(PREVIEW, {"brand": brand.pk, **TEXT_KEY, "channel": "sms", "phone": phone}, follow=True)
         assert "number" in text(answer)
+        assert f'value="{phone}"' in text(answer)
     assert not Notification.objects.exists()
 
 

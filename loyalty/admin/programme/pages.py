@@ -105,7 +105,7 @@ class ProgrammeAdmin(TenantAdmin):
                 content = roll_forward.as_pdf(brand=form.chosen, lines=self.lines(form), at=form.at)
         except DomainError as error:
             self.message_user(request, error.message, "ERROR")
-            return redirect("admin:loyalty_pointsrollup_programme")
+            return redirect(f"{reverse('admin:loyalty_pointsrollup_programme')}?{request.GET.urlencode()}")
         return as_attachment(HttpResponse(content, content_type="application/pdf"), f"{self.file_name(form)}.pdf")
 
     def lines(self, form: PeriodForm) -> list[roll_forward.Month]:

@@ -11,9 +11,10 @@ import pytest
 from django.utils import timezone
 
 from brands.models.tenants import Brand
+from core.errors import Unavailable
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.programme.costs import PointCost
-from loyalty.programme import rollups
+from loyalty.programme import roll_forward, rollups
 from tests.loyalty.programme import histories
 from tests.support import factories, portal
 
@@ -104,6 +105,20 @@ def test_downloads_contain_the_displayed_months(brand_with_history: Brand) -> No
     assert [row["month"] for row in rows] == [f"{month.month:%Y-%m}" for month in months]
     assert [Decimal(row["closing"]) for row in rows] == [month.closing for month in months]
     assert "Points roll-forward" in portal.text(client.get(context["downloads"]["pdf"]))
+
+
+def test_pdf_that_cannot_be_made_returns_to_the_chosen_months(
+    brand_with_history: Brand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reject(**_document: Any) -> bytes:
+        raise Unavailable
+
+    monkeypatch.setattr(roll_forward, "as_pdf", reject)
+    client, query = portal.browser(portal.staff(brand_with_history)), "?first=2026-01&last=2026-02"
+
+    response = client.get(portal.address("loyalty.pointsrollup", "roll_forward_pdf") + query)
+
+    assert response.headers["Location"] == f"{PAGE}{query}"
 
 
 @pytest.mark.parametrize(

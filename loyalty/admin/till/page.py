@@ -12,6 +12,7 @@ from uuid import uuid4
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -160,11 +161,12 @@ class Till:
     def mark_used(self, request: HttpRequest, form: CodeForm, redemption: Redemption) -> bool:
         """Whether this request marked the code as used."""
         try:
-            redemptions.use(redemption=redemption, at=timezone.now(), by=staff_user(request), request=uuid4())
+            with transaction.atomic():
+                redemptions.use(redemption=redemption, at=timezone.now(), by=staff_user(request), request=uuid4())
+                self.record_action(request, [redemption], gettext_noop("Used at the till"))  # type: ignore[attr-defined] # of TenantAdmin
         except DomainError as error:
             form.add_error(None, error.message)
             return False
-        self.record_action(request, [redemption], gettext_noop("Used at the till"))  # type: ignore[attr-defined] # of TenantAdmin
         return True
 
     def undo(self, request: HttpRequest, scope: BrandScope) -> HttpResponse:

@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from brands import audit_log
 from brands.models.audit import AuditLogEntry
 from brands.tenants.local_time import midnight
 from core.json_values import iso
@@ -54,6 +55,20 @@ def test_till_displays_a_code_and_marks_it_as_used_once(brand, customer, redempt
     redemption.refresh_from_db()
     assert redemption.status == "used"
     assert AuditLogEntry.objects.filter(kind="loyalty.redemption").count() == 1
+
+
+def test_use_is_undone_if_it_cannot_be_logged(brand, redemption, monkeypatch):
+    def fail(**_entry):
+        raise RuntimeError
+
+    client = browser(staff(brand))
+    monkeypatch.setattr(audit_log, "record", fail)
+
+    with pytest.raises(RuntimeError):
+        client.post(reverse(TILL), {"code": redemption.code})
+
+    redemption.refresh_from_db()
+    assert redemption.status == "issued"
 
 
 def test_till_distinguishes_used_codes_from_valid_ones(brand, redemption):

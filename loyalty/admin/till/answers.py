@@ -69,8 +69,7 @@ def reject(redemption: Redemption, state: str) -> str:
     """Why nothing may be handed over for a code."""
     zone = redemption.brand.zone
     if state == "used" and redemption.used_at:
-        used_by = redemption.used_by.get_full_name() if redemption.used_by else ""
-        used_by = used_by or (redemption.used_by.email if redemption.used_by else _("another system"))
+        used_by = redemption.used_by.get_full_name() if redemption.used_by else _("another system")
         return format_html(_("Do not hand over: used {} by {}"), clock(redemption.used_at, zone), used_by)
     if state == "expired" and redemption.expires_at:
         return format_html(_("Do not hand over: expired {}"), clock(redemption.expires_at, zone))

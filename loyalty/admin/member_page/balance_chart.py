@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from itertools import groupby
 from typing import Any
 
 from django.utils.formats import date_format
@@ -58,9 +59,10 @@ def chart_of(entries: Sequence[LoyaltyTransaction], *, balance: Decimal, zone: A
     if len(entries) < 2:
         return None
     steps: list[tuple[datetime, Decimal, Decimal]] = []  # moment, change, balance after it
-    for entry in entries:
-        steps.append((entry.created_at, entry.change, balance))
-        balance -= entry.change
+    for (at, _side), sides in groupby(entries, key=moment_of):
+        change = sum((entry.change for entry in sides), Decimal(0))
+        steps.append((at, change, balance))
+        balance -= change
     steps.reverse()
     highest = max(after for _at, _change, after in steps)
     shortened = ""
@@ -74,6 +76,11 @@ def chart_of(entries: Sequence[LoyaltyTransaction], *, balance: Decimal, zone: A
         months=months_of(steps, zone),
         note=shortened,
     )
+
+
+def moment_of(entry: LoyaltyTransaction) -> tuple[datetime, int]:
+    """The same for both sides of a merge, which takes the points from one of these accounts to the other."""
+    return entry.created_at, 0 if entry.reason == LoyaltyTransaction.Reason.MERGED else entry.pk
 
 
 def months_of(steps: Sequence[tuple[datetime, Decimal, Decimal]], zone: Any) -> list[MonthRow]:

@@ -75,6 +75,17 @@ def test_submitting_the_page_twice_merges_once(client, brand, target, source):
     assert all("The balance is now 0" in answer for answer in answers)
 
 
+def test_chart_and_table_of_the_balance_count_no_point_twice(client, brand, target, source):
+    factories.points(target, brand, 30)
+    factories.points(source, brand, 50)
+    merge_accounts(brand, target, source)
+
+    chart = client.get(page(target, brand, "change")).context["chart"]
+
+    assert chart.highest == "80"
+    assert [(month.earned, month.gone, month.balance) for month in chart.months] == [("80", "0", "80")]
+
+
 @pytest.mark.parametrize("is_same", [True, False])
 def test_accounts_that_cannot_be_merged_any_longer_are_not_merged(client, brand, target, source, is_same):
     confirm(client, brand, target, source)

@@ -51,6 +51,14 @@ navigator.mediaDevices.getUserMedia = async () => {
   return canvas.captureStream(20);
 };
 """
+# The list of codes for times without a connection is empty, as if each were older than the newest that it has.
+EMPTY_LIST = """
+const real = window.fetch;
+window.fetch = async (address, options) => {
+  const response = await real(address, options);
+  return String(address).endsWith("till/codes") ? Response.json({ ...await response.json(), codes: [] }) : response;
+};
+"""
 
 
 @pytest.fixture
@@ -212,6 +220,27 @@ def test_codes_are_looked_up_offline_but_not_marked_as_used(window, issue_code):
     scan(page, good)
     page.get_by_role("button", name="Mark as used").click()
     page.get_by_role("heading", name="Just handed over: A mug").wait_for()
+    till.complaints[:] = [each for each in till.complaints if not EXPECTED_ERRORS.search(each)]
+
+
+def test_code_outside_the_stored_list_is_shown_with_the_time_of_its_look_up(window, issue_code):
+    """The list is fetched again every minute, but says nothing about this code."""
+    till = open_till(window, EMPTY_LIST)
+    page, good = till.page, issue_code()
+    page.wait_for_function("() => localStorage.getItem('till codes')")
+    scan(page, good)
+    page.get_by_role("heading", name="Hand over: A mug").wait_for()
+    page.wait_for_function("() => JSON.parse(localStorage.getItem('till codes')).seen.length")
+    looked_up = page.evaluate("new Date().toLocaleTimeString([], { timeStyle: 'short' })")
+
+    later = "const now = Date.now; Date.now = () => now() + 3 * 3_600_000;"
+    page.evaluate(f"() => {{ {later} dispatchEvent(new Event('online')); }}")
+    page.wait_for_function("() => JSON.parse(localStorage.getItem('till codes')).at > new Date().getTime() + 7_200_000")
+    till.context.set_offline(True)
+    scan(page, good)
+
+    page.get_by_role("heading", name="No connection: do not hand over yet").wait_for()
+    expect(page.locator("#till-result time")).to_have_text(looked_up)
     till.complaints[:] = [each for each in till.complaints if not EXPECTED_ERRORS.search(each)]
 
 

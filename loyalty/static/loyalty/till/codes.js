@@ -32,7 +32,8 @@ export async function refresh(address) {
   const { is_allowed, person, codes } = await response.json();
   if (!is_allowed) return clear();
   const before = storedCodes();
-  return store({ person, codes, at: Date.now(), seen: before?.person === person ? before.seen : [] });
+  const seen = before?.person === person ? before.seen.filter((each) => Date.now() - each[4] < LASTS_MS) : [];
+  return store({ person, codes, at: Date.now(), seen });
 }
 
 /** Stores the service's latest answer about a code; stores nothing if the brand allows no list. */
@@ -41,7 +42,7 @@ export async function note(text, name, state) {
   if (!known || !crypto.subtle) return;
   const key = await digest(text);
   known.codes = known.codes.filter(([each]) => each !== key);
-  known.seen = [...known.seen.filter(([each]) => each !== key), [key, name, state, null]].slice(-MAX_SEEN);
+  known.seen = [...known.seen.filter(([each]) => each !== key), [key, name, state, null, Date.now()]].slice(-MAX_SEEN);
   store(known);
 }
 
@@ -50,7 +51,7 @@ export async function find(text) {
   const known = storedCodes();
   if (!known || !crypto.subtle) return undefined;
   const key = await digest(text);
-  const [, name, state, ends] = [...known.codes, ...known.seen].find(([each]) => each === key) || [];
+  const [, name, state, ends, at = known.at] = [...known.codes, ...known.seen].find(([each]) => each === key) || [];
   if (!state) return undefined;
-  return { name, state: state === "good" && ends && Date.parse(ends) <= Date.now() ? "expired" : state, at: known.at };
+  return { name, state: state === "good" && ends && Date.parse(ends) <= Date.now() ? "expired" : state, at };
 }

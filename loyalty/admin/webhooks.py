@@ -182,7 +182,7 @@ class WebhookDeliveryAdmin(LiveAdmin):
     live_prefetch: ClassVar = {"calls": "calls"}
     list_display = ("created_at", "type", "endpoint", "ended", "tried", "last_status", "next_attempt_at")
     list_filter = (("state", ChoicesFilter), TypeFilter, ("endpoint", OwnRowsFilter), ("created_at", DayFilter))
-    list_select_related = ("endpoint",)
+    list_select_related = ("endpoint", "brand")
     search_fields = ("message_id__exact",)
     search_help_text = gettext_lazy("A delivery id (header webhook-id).")
     fieldsets = (
@@ -208,8 +208,8 @@ class WebhookDeliveryAdmin(LiveAdmin):
     @display(description=gettext_lazy("attempts"))
     def calls(self, message: WebhookDelivery) -> SafeString:
         """Only the attempts that the delivery counted when it was read, so that they match its state."""
-        calls = list(message.calls.all())[: message.attempts]
-        return self.live(message, "calls", render_to_string("admin/loyalty/webhook_calls.html", {"calls": calls}))
+        context = {"calls": list(message.calls.all())[: message.attempts], "zone": message.brand.zone}
+        return self.live(message, "calls", render_to_string("admin/loyalty/webhook_calls.html", context))
 
     @display(description=gettext_lazy("body"))
     def content(self, message: WebhookDelivery) -> SafeString:

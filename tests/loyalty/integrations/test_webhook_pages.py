@@ -96,6 +96,20 @@ def test_test_message_redirects_to_its_page_with_live_columns(client, hook, shop
     assert ("data-live-row" in html, "Delivered" in html, len(shop.calls)) == (False, True, 1)
 
 
+def test_attempts_are_shown_in_the_brands_zone_also_when_they_are_live(client, brand, hook):
+    brand.time_zone = "Asia/Kolkata"
+    brand.save()
+    delivery = webhook_events.ping(endpoint=hook, at=timezone.now())
+    send()
+
+    live = client.get(address("loyalty.webhookdelivery", "live"), {"id": delivery.pk, "column": "calls"})
+
+    [attempt] = delivery.calls.all()
+    expected_time = f"{attempt.at.astimezone(brand.zone):%H:%M} IST"
+    assert expected_time in text(live)
+    assert expected_time in text(client.get(url_of(delivery)))
+
+
 def test_delivery_that_waits_for_hours_has_no_live_columns(client, hook):
     delivery = webhook_events.ping(endpoint=hook, at=timezone.now() - timedelta(hours=1))
     WebhookDelivery.objects.update(attempts=3, next_attempt_at=timezone.now() + timedelta(hours=2))

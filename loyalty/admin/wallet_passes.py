@@ -95,8 +95,8 @@ class WalletPassAdmin(TenantAdmin):
 
     @admin.action(description=gettext_lazy("Send update to wallets"), permissions=["act"])
     def refresh(self, request: HttpRequest, queryset: QuerySet[WalletPass]) -> None:
-        """Give each pass a new version, so that a wallet that missed the last one fetches it too."""
-        chosen = self.chosen(request, queryset.defer(None))
+        """Give each pass a new version, so that a wallet that missed the last one fetches it too. Not removed ones."""
+        chosen = self.chosen(request, queryset.defer(None).exclude(state=WalletPass.State.REMOVED))
         of_brand: dict[int, list[Any]] = defaultdict(list)
         for row in chosen:
             of_brand[row.brand_id].append(row.pk)

@@ -211,6 +211,18 @@ def test_passes_can_be_searched_by_serial_and_customer(owner_client, brand, appl
     assert other_pass.account.user.email not in html
 
 
+def test_action_leaves_removed_passes_out(owner_client, brand, apple_pass):
+    removed_pass = on_device(factories.account(factories.customer(brand), brand), "tablet", "bbbbbbbbbbbb")
+    WalletPass.objects.filter(pk=removed_pass.pk).update(state=WalletPass.State.REMOVED)
+    version = WalletPass.objects.get(pk=removed_pass.pk).version
+    chosen = {"action": "refresh", "_selected_action": [apple_pass.pk, removed_pass.pk]}
+
+    html = text(owner_client.post(address("loyalty.walletpass"), chosen, follow=True))
+
+    assert "Update queued: 1" in html
+    assert WalletPass.objects.get(pk=removed_pass.pk).version == version
+
+
 def test_action_refreshes_only_the_selected_passes(owner_client, brand, apple_pass):
     other_pass = on_device(factories.account(factories.customer(brand), brand), "tablet", "bbbbbbbbbbbb")
 

@@ -17,7 +17,7 @@ from brands.identity.roles import VIEW, brand_scope
 from loyalty.admin.member_actions.merges import Merging
 from loyalty.admin.member_page.balance_chart import HEIGHT, WIDTH, chart_of, last_entries
 from loyalty.admin.member_page.header import header_of
-from loyalty.admin.member_page.notes import NoteForm, Notes, notes_of
+from loyalty.admin.member_page.notes import MAX_DISPLAYED, NoteForm, Notes, notes_of
 from loyalty.admin.member_page.rewards import RewardsOfMember, may_use, open_codes
 from loyalty.models.accounts import UserPoints
 from loyalty.models.members.consents import Consent
@@ -95,6 +95,7 @@ class MemberView(RewardsOfMember, Notes, Merging):
             "may_use": may_use(request, member),
             "campaigns": campaigns_of(request, member),
             "notes": notes_of(member),
+            "max_notes": MAX_DISPLAYED,
             "note_form": NoteForm(),
             **preferences_of(request, member),
         }

@@ -9,6 +9,7 @@ from django.utils import timezone
 from brands.audit_log import AuditContext
 from brands.models.audit import AuditLogEntry
 from core import personal_data
+from loyalty.admin.member_page.notes import MAX_DISPLAYED
 from loyalty.members import erasure
 from loyalty.members.listing import refresh
 from loyalty.models.members.listed_members import ListedMember
@@ -48,6 +49,18 @@ def test_staff_add_notes_and_delete_their_own(brand, member, role):
     deleted = text(client.post(action_url(member, "note"), {"delete": note.pk}, follow=True))
     assert "The note is deleted." in deleted
     assert not MemberNote.objects.exists()
+
+
+def test_page_says_if_it_leaves_older_notes_out(brand, member):
+    owner = staff(brand)
+    client, row = browser(owner), {"brand": brand, "account": member, "author": owner}
+    MemberNote.objects.bulk_create(MemberNote(**row, text=f"Note {number}.") for number in range(MAX_DISPLAYED + 1))
+
+    page = text(client.get(action_url(member, "change")))
+
+    assert ("Note 0." in page, "Note 1." in page, "The last 50 notes." in page) == (False, True, True)
+    MemberNote.objects.filter(text__in=["Note 0.", "Note 1."]).delete()
+    assert "The last 50 notes." not in text(client.get(action_url(member, "change")))
 
 
 def test_only_the_author_can_delete_a_note(brand, member):

@@ -65,7 +65,10 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True)
 class KnownMember:
-    """A person whom the brand knows by an address: a member (with `account`), or a customer who registered with it."""
+    """A person whom the brand knows by an address: a member (with `account`), or a customer who registered with it.
+
+    `is_confirmed`: at this brand, where the person registered or has logged in.
+    """
 
     email: str
     user_id: int
@@ -74,7 +77,6 @@ class KnownMember:
     external_id: str
     is_active: bool
     is_confirmed: bool
-    is_registered: bool
     opening_balance: Decimal | None
 
 
@@ -193,7 +195,7 @@ def _is_owed(row: MemberRow, before: Mapping[str, KnownMember]) -> bool:
 
 
 def _may_earn(row: MemberRow, before: Mapping[str, KnownMember]) -> bool:
-    """Whether the member confirmed the address at this brand. Confirmations at other brands do not count."""
+    """Whether the member may earn at once. Confirmations at other brands do not count."""
     return row.address in before and before[row.address].is_confirmed
 
 

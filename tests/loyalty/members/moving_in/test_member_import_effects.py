@@ -16,6 +16,7 @@ from loyalty.members.moving_in import member_imports, opening_balances
 from loyalty.models.accounts import OpeningBalance, UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.webhooks import WebhookEndpoint
+from loyalty.points import accounts
 from loyalty.wallets import passes
 from tests.support import factories
 from tests.support.concurrency import run_concurrently
@@ -73,6 +74,27 @@ def test_balance_of_address_confirmed_at_another_brand_waits_for_a_login(confirm
     deliver_events()
 
     assert balances(confirming_brand)["ada@example.com"] == 120
+
+
+def test_second_import_does_not_reveal_a_confirmation_at_another_brand(confirming_brand, owner):
+    factories.customer(factories.brand(), email="ada@example.com", email_verified_at=timezone.now())
+    import_file(owner, LABEL, confirming_brand, HEADER + ADA)
+
+    second = HEADER.replace("opening_balance", "opening_balance,opening_source") + ADA.replace("120", "30,kiosk")
+    import_file(owner, LABEL, confirming_brand, second)
+
+    assert balances(confirming_brand) == {"ada@example.com": 0}
+    assert sorted(OpeningBalance.objects.values_list("points", flat=True)) == [30, 120]
+
+
+def test_member_who_has_logged_in_to_the_brand_gets_the_balance_immediately(confirming_brand, owner):
+    customer = factories.customer(factories.brand(), email="ada@example.com", email_verified_at=timezone.now())
+    accounts.enrol(user_id=customer.pk, brand_id=confirming_brand.pk, at=timezone.now())
+    sessions.log_in(user=customer, brand=confirming_brand, channel="app", at=timezone.now())
+
+    import_file(owner, LABEL, confirming_brand, HEADER + ADA)
+
+    assert balances(confirming_brand) == {"ada@example.com": 120}
 
 
 def test_member_with_a_confirmed_address_gets_the_balance_immediately(confirming_brand, owner):

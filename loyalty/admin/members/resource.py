@@ -281,6 +281,9 @@ def _check_known(row: PlannedRow, known: KnownMember) -> None:
         row.add_error("opening_balance", message % {"points": rounded(known.opening_balance, 2)})
     if member.points and known.status == UserPoints.Status.BLOCKED and known.opening_balance is None:
         row.add_error("opening_balance", _("This member is blocked and earns nothing. Unblock them first."))
+    if member.points and known.status == UserPoints.Status.MERGED and known.opening_balance is None:
+        message = _("Member %(member)s was already merged into another account. Choose that account.")
+        row.add_error("opening_balance", message % {"member": f"#{known.user_id}"})
 
 
 def _new_cells(member: MemberRow) -> Iterator[tuple[str, tuple[str, str]]]:

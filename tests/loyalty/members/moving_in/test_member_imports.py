@@ -10,6 +10,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.notifications import NotificationPreference, Topic
 from loyalty.notifications import preferences
+from tests.loyalty.merges.conftest import merge_accounts
 from tests.support import factories
 from tests.support.imports import confirm, counts, import_file, line_errors, preview, problem, ticket_of, upload
 from tests.support.portal import address, browser, staff, text
@@ -185,6 +186,15 @@ def test_import_rejects_a_blocked_member(brand, owner):
     UserPoints.objects.update(status="blocked")
 
     assert "is blocked" in line_errors(preview(owner, LABEL, brand, HEADER + ADA))[2]
+
+
+def test_import_rejects_points_for_a_merged_account(brand, owner):
+    source, target = factories.customer(brand, email="ada@example.com"), factories.customer(brand)
+    merge_accounts(brand, target, source)
+
+    assert "already merged" in line_errors(preview(owner, LABEL, brand, HEADER + ADA))[2]
+    without_points = HEADER + ADA.replace(",120", ",0")
+    assert line_errors(preview(owner, LABEL, brand, without_points)) == {}
 
 
 # --- Other brands

@@ -3,6 +3,7 @@
 What counts is read again from both accounts' entries. The source no longer follows any period.
 """
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -14,6 +15,7 @@ from loyalty.points.level_periods.member_levels import MemberLevel, Reason
 from loyalty.points.level_periods.raising import raise_level, set_end, set_level
 from loyalty.points.level_periods.rules import rule_of
 from loyalty.points.level_periods.settle import remove_periods, settle
+from loyalty.points.levels import Level
 
 Moved = dict[str, str | None]  # the end dates of both levels before the merge, for its undo
 
@@ -22,15 +24,21 @@ def has_periods(brand: Brand) -> bool:
     return rule_of(brand) is not None
 
 
+def preview(*, target: UserPoints, source: UserPoints) -> str:
+    """The target's level after a merge, by what counted in both accounts when they were last settled."""
+    ladder = levels.levels_of(target.brand)
+    points = target.period_points + source.period_points
+    own = levels.level_after(levels=ladder, name=target.current_level, lifetime=points)
+    return source.current_level if is_higher(ladder, source.current_level, own) else own
+
+
 def after_merge(*, target: UserPoints, source: UserPoints, at: datetime) -> Moved:
     """Settle the target's level. `source` is the account before the merge. Call after writing the merge."""
     moved: Moved = {"target": _iso(target.level_until), "source": _iso(source.level_until)}
     remove_periods([MemberLevel.of(UserPoints.objects.get(pk=source.pk))], at)
     ladder = levels.levels_of(target.brand)
     row = _settled(target, at)
-    own = levels.level_named(levels=ladder, name=row.current_level)
-    other = levels.level_named(levels=ladder, name=source.current_level)
-    if other and (own is None or other.threshold > own.threshold):
+    if is_higher(ladder, source.current_level, row.current_level):
         set_level(row, source.current_level, until=source.level_until, reason=Reason.REACHED, at=at)
     return moved
 
@@ -45,6 +53,12 @@ def after_undo(
         _settled(target, at)  # the target's own points in the period may be enough for a higher level
     set_end(source, until=_day(moved.get("source")))
     _settled(source, at)
+
+
+def is_higher(ladder: Sequence[Level], one: str, other: str) -> bool:
+    """Whether the level named `one` is higher than `other`. A level that the brand has deleted is the lowest."""
+    first, second = levels.level_named(levels=ladder, name=one), levels.level_named(levels=ladder, name=other)
+    return first is not None and (second is None or first.threshold > second.threshold)
 
 
 def _settled(member: UserPoints, at: datetime) -> UserPoints:

@@ -61,13 +61,17 @@ def preview(*, target: UserPoints, source: UserPoints) -> MergePreview:
     # Settled points were owed, so they are already subtracted from the lifetime points.
     lifetime = target.lifetime + totals.lifetime
     sides = sides_of(target, source)
+    if level_periods.has_periods(target.brand):
+        level = level_periods.preview(target=target, source=source)
+    else:
+        level = level_after(target, lifetime)
     return MergePreview(
         balance=target.points + totals.points - settled,
         lifetime=lifetime,
         pending=target.points_pending + totals.pending,
         owed=target.points_owed + totals.owed - settled,
         settled=settled,
-        level=level_after(target, lifetime),
+        level=level,
         redemptions=redemptions_to_move(target, source).filter(status=Redemption.Status.ISSUED).count(),
         other_lines=tuple(line for _name, part in parts() for line in part.preview(sides)),
     )

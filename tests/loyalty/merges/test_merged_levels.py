@@ -2,6 +2,7 @@
 
 import pytest
 
+from loyalty.merges import merge as merging
 from loyalty.points.level_periods.member_levels import Reason
 from tests.loyalty.merges.conftest import merge_accounts, undo_merge
 from tests.loyalty.points.level_periods.conftest import Programme, on, payloads_of
@@ -79,6 +80,28 @@ def test_levels_that_end_on_the_same_day_are_each_warned_of_once():
 
     warned = [each["level_name"] for each in payloads_of(programme.brand, "NOTIFY_LEVEL_ENDING")]
     assert sorted(warned) == ["Gold", "Gold", "Silver"], "the source's, then the target's after the merge"
+
+
+@pytest.mark.parametrize(
+    ("target_points", "source_points", "level"),
+    [
+        ([(450, "2024-06-01"), (20, "2026-02-01")], [(90, "2026-03-01")], "Silver"),  # 560 in all, 110 of the period
+        ([(120, "2026-02-01")], [(600, "2025-03-01")], "Gold"),
+        ([(5, "2026-02-01")], [(5, "2026-02-01")], "Bronze"),
+    ],
+)
+def test_preview_shows_the_level_that_the_merge_brings(programme, target_points, source_points, level):
+    target, source = programme.member(), programme.member()
+    for member, earned in ((target, target_points), (source, source_points)):
+        for points, day in earned:
+            programme.earn(member, points, on(day))
+    programme.night(on("2026-03-02"))
+    accounts = [factories.account(member.user, programme.brand) for member in (target, source)]
+
+    preview = merging.preview(target=accounts[0], source=accounts[1])
+    merge_accounts(programme.brand, target.user, source.user, at=on("2026-04-01"))
+
+    assert preview.level == level == level_of(programme, target)[0]
 
 
 def test_ended_account_gets_no_level_period_when_settings_change(programme):

@@ -56,7 +56,10 @@ def enrol_one(
         if user is None:
             raise UserNotFound
         enrolled, _already = enrol_users(brand, [user], audit_context)
-    return UserPoints.objects.get(user=user, brand=brand), bool(enrolled)
+        member = UserPoints.objects.filter(user=user, brand=brand).first()
+        if member is None:  # erased in the meantime
+            raise UserNotFound
+    return member, bool(enrolled)
 
 
 def customers_of(brand: Brand) -> QuerySet[User]:

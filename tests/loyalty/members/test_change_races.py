@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from brands.audit_log import AuditContext
 from brands.errors import UserNotFound
-from loyalty.members import changes, corrections, erasure, profile
+from loyalty.members import changes, corrections, enrolment, erasure, profile
 from loyalty.models.members.birthdays import Birthday
 from loyalty.points import accounts, birthdays
 from tests.support import factories
@@ -44,6 +44,17 @@ def test_change_during_an_erasure_does_not_restore_personal_data(customer, brand
     member.refresh_from_db()
     assert member.external_id == ""
     assert not Birthday.objects.exists()
+
+
+def test_enrolment_during_an_erasure_finds_no_customer(brand):
+    customer = factories.customer(brand, enrolled=False)
+
+    outcome = run_during_transaction(
+        lambda: erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=context()),
+        lambda: enrolment.enrol_one(brand=brand, user_id=customer.pk, audit_context=context()),
+    )
+
+    assert isinstance(outcome, UserNotFound)
 
 
 def set_birthday_during_a_profile_change(customer, brand, member, lock):

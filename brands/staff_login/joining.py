@@ -10,18 +10,27 @@ from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
 from brands.staff_login import invitations, mails, staff
 from brands.staff_login.models import Invitation, StaffMail
+from core.db import row_guard
 from core.errors import Invalid
 
 ACCEPTED = "Invitation accepted"
 
 
 def account_of(invitation: Invitation) -> User | None:
-    """The account with the invited address: a colleague's, a customer's, or None. Raises Invalid for a deactivated one:
-    an invitation does not reactivate it."""
+    """The account with the invited address: a colleague's, a customer's, or None.
+
+    Raises Invalid for an account that the operator deactivated, or whose access to the portal the operator ended: an
+    invitation does not bring back the roles for other brands that the account still has.
+    """
     user = User.objects.filter(email=invitation.email).first()
-    if user is not None and not user.is_active:
+    if user is not None and not (user.is_active and (user.is_staff or not _has_role(user))):
         raise Invalid(_("The account with this address is deactivated. Contact the operator of the portal."))
     return user
+
+
+def _has_role(user: User) -> bool:
+    with row_guard.disabled("access to the portal is one for all brands"):
+        return user.staff_roles.exists()
 
 
 @sensitive_variables("password")

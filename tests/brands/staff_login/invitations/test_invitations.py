@@ -127,6 +127,16 @@ def test_deactivated_account_is_not_reactivated(brand, owner, web_client):
     assert not User.objects.get(email=EMAIL).is_staff
 
 
+def test_invitation_does_not_bring_back_roles_for_other_brands(brand, owner, web_client):
+    """The operator ended the account's access to the portal; its roles remained."""
+    user = staff(factories.brand(), role="owner", email=EMAIL)
+    User.objects.filter(pk=user.pk).update(is_staff=False)
+
+    assert "deactivated" in text(web_client.post(invitation_link(owner, brand), PASSWORDS))
+    assert not User.objects.get(email=EMAIL).is_staff
+    assert role_of(EMAIL, brand) is None
+
+
 def test_new_user_sets_up_a_required_second_factor_first(brand, owner, web_client):
     SignInSettings.objects.create(brand=brand, second_factor_required=True)
 

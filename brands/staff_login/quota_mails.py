@@ -59,8 +59,9 @@ def _warn(usage: Usage, at: datetime) -> int:
 
 
 def owners_of(brand: Brand) -> "QuerySet[StaffRole]":
-    owners = StaffRole.objects.filter(brand=brand, role=StaffRole.Role.OWNER, user__is_active=True)
-    return owners.select_related("user").order_by("pk")
+    """The roles of the brand's owners who may log in."""
+    owners = StaffRole.objects.filter(brand=brand, role=StaffRole.Role.OWNER)
+    return owners.filter(user__is_active=True, user__is_staff=True).select_related("user").order_by("pk")
 
 
 def mail(owner: StaffRole, usage: Usage) -> StaffMail:

@@ -9,6 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from authcodes.models.batches import BatchRange
+from brands.models.people import User
 from brands.models.quotas import BrandQuota, QuotaMail
 from brands.staff_login import mails, quota_mails
 from brands.staff_login.models import StaffMail
@@ -52,6 +53,7 @@ def send_due(at):
 def test_owners_are_notified_at_80_and_at_100_percent(brand, owner):
     staff(brand, role="manager")
     staff(brand, is_active=False)
+    User.objects.filter(pk=staff(brand).pk).update(is_staff=False)
     set_usage(brand, 79, 100)
     assert send_due(NOON) == []
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_noop
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
 from core.errors import Invalid, raises
+from core.numbers import rounded
 from events import publishing
 from loyalty.errors import MergeUndoNotPossible
 from loyalty.merges import level_periods
@@ -73,11 +74,10 @@ def undo_error(made: AccountMerge, target: UserPoints, source: UserPoints, at: d
         return _("The merge settled points owed. Settled points cannot be owed again.")
     totals = Totals.from_json(made.carried)
     if target.points < totals.points:
-        missing = f"{totals.points - target.points:,.2f}"
         message = _(
             "Points have been spent since the merge: %(missing)s points that would go back are missing. Add them first."
         )
-        return message % {"missing": missing}
+        return message % {"missing": rounded(totals.points - target.points, 2)}
     return rows_error(made, source, totals) or (
         None
         if totals.can_leave(target)

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 from django.db import connection
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from brands.models.audit import AuditLogEntry
 from brands.models.people import User
@@ -226,6 +226,8 @@ def test_undo_is_rejected_if_points_are_missing_or_after_one_day(brand, target, 
     before = state(brand, target, source)
 
     with pytest.raises(MergeUndoNotPossible, match=r"4\.00 points that would go back are missing"):
+        undo_merge(account_merge)
+    with translation.override("de"), pytest.raises(MergeUndoNotPossible, match="4,00"):
         undo_merge(account_merge)
     assert state(brand, target, source) == before
     factories.points(target, brand, 4)

@@ -120,7 +120,7 @@ def create(
 def rotate(*, key: ApiKey, at: datetime, grace: timedelta) -> tuple[ApiKey, str]:
     """Create a successor of `key`, which stays usable for at most `grace`.
 
-    Raises Invalid if `key` already has a usable successor.
+    Raises Invalid if `key` and another key of its kind would both stay usable.
     """
     end = at + grace
     with transaction.atomic():

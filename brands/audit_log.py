@@ -197,9 +197,8 @@ def erase_user(*, own_rows: Sequence[Model], mentions: Mentions, brand_id: int |
     entries = AuditLogEntry.objects.all() if brand_id is None else AuditLogEntry.objects.filter(brand_id=brand_id)
     own_ids = {(row._meta.label_lower, str(row.pk)) for row in own_rows}
     named = reduce(or_, (Q(kind=kind, row_id=row_id) for kind, row_id in own_ids))
-    pattern = mentions.anywhere_in_sql
     for column in ("row_name", "reason", "changes_text"):
-        named |= Q(**{f"{column}__iregex": pattern})
+        named |= Q(**{f"{column}__iregex": mentions.anywhere_in_sql})
     rows = list(entries.annotate(changes_text=Cast("changes", TextField())).filter(named))
     for entry in rows:
         is_own = (entry.kind, entry.row_id) in own_ids

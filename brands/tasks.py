@@ -12,7 +12,7 @@ from brands.tenants import stopped_attempts
 
 @shared_task
 def purge_ended_sessions() -> int:
-    """Every day: delete ended login sessions, and answers stored for repeated requests."""
+    """Every day: delete ended sessions and offers to undo, and old mails, invitations and answers to requests."""
     now = timezone.now()
     idempotent_requests.purge_old(at=now)
     sessions.purge_ended(at=now)

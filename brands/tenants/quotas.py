@@ -168,8 +168,8 @@ def count_event(brand_id: int) -> None:
     """Count an event that the brand sends. Raises RateLimited until tomorrow above its quota."""
     if take(brand_id, Resource.EVENTS):
         return
-    messages = _("Your brand has reached today's event quota. Ask the operator for more, or try again tomorrow (UTC).")
-    raise RateLimited(messages, retry_after=seconds_until_tomorrow(timezone.now()))
+    message = _("Your brand has reached today's event quota. Ask the operator for more, or try again tomorrow (UTC).")
+    raise RateLimited(message, retry_after=seconds_until_tomorrow(timezone.now()))
 
 
 def note(brand_id: int, resource: Resource) -> None:

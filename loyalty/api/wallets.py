@@ -108,9 +108,9 @@ class ApplePass(FileView):
         account, now = member_of(request), timezone.now()
         issuers.usable(brand_id=account.brand_id, platform=Platform.APPLE, at=now)
         issued, _new = passes.issue(account=account, platform=Platform.APPLE, at=now)
-        rows = WalletPass.objects.filter(pk=issued.pk).get()
-        content = renders.apple_package(wallet_pass=rows, at=now)
-        passes.mark_downloaded(wallet_pass=rows)
+        wallet_pass = WalletPass.objects.get(pk=issued.pk)
+        content = renders.apple_package(wallet_pass=wallet_pass, at=now)
+        passes.mark_downloaded(wallet_pass=wallet_pass)
         headers = {"Content-Disposition": 'attachment; filename="card.pkpass"', "Cache-Control": "private, no-store"}
         return HttpResponse(content, content_type=packages.CONTENT_TYPE, headers=headers)
 
@@ -151,11 +151,14 @@ class GooglePass(APIView):
             changed = Changed(issued.pk, account.user_id, issued.version, is_first=True)
             message = passes.refresh(changed, account.brand_id, wait_seconds=0)
             publishing.publish(messages=[message], brand_id=account.brand_id, at=now, once=True)
-        rows = WalletPass.objects.filter(pk=issued.pk).get()
+        wallet_pass = WalletPass.objects.get(pk=issued.pk)
         link = links.save_link(
-            wallet_pass=rows, card=card_of(rows), keys=issuer.for_google, with_class=not issuer.design_pushed
+            wallet_pass=wallet_pass,
+            card=card_of(wallet_pass),
+            keys=issuer.for_google,
+            with_class=not issuer.design_pushed,
         )
-        passes.mark_downloaded(wallet_pass=rows)
+        passes.mark_downloaded(wallet_pass=wallet_pass)
         return Response(SaveLinkOutput.serialize({"save_url": link}))
 
 

@@ -175,10 +175,10 @@ def open_change(token: str, *, at: datetime) -> EmailConfirmation:
 
 def finish_registration(*, confirmation_id: uuid.UUID, code: str, at: datetime) -> tuple[User, Brand]:
     """Create the account for a registration by its mailed code. Raises the same Invalid for every reason."""
-    rows = _tried(EmailConfirmation.objects.filter(pk=confirmation_id, user=None), at)
-    if not constant_time_compare(code_of(rows.pk), code):
+    pending = _tried(EmailConfirmation.objects.filter(pk=confirmation_id, user=None), at)
+    if not constant_time_compare(code_of(pending.pk), code):
         raise wrong_code()
-    return _account_of(rows, at), rows.brand
+    return _account_of(pending, at), pending.brand
 
 
 def finish_registration_by_link(*, token: str, password: str, at: datetime) -> tuple[User, Brand]:
@@ -187,11 +187,11 @@ def finish_registration_by_link(*, token: str, password: str, at: datetime) -> t
     Without the password, a person who opens the link of a stranger's registration would give the stranger an account
     under their own address. Raises Invalid.
     """
-    rows = _tried(_of_link(rendering.CONFIRM_REGISTRATION, token).filter(user=None), at)
-    if not check_password(password, rows.password):
+    pending = _tried(_of_link(rendering.CONFIRM_REGISTRATION, token).filter(user=None), at)
+    if not check_password(password, pending.password):
         message = _("This is not the password you registered with.")
         raise Invalid(message, details={"fields": {"password": [message]}})
-    return _account_of(rows, at), rows.brand
+    return _account_of(pending, at), pending.brand
 
 
 def confirm(*, user: User, brand_id: int, code: str, at: datetime) -> User:

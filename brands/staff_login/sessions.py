@@ -87,8 +87,17 @@ def record_page_view(request: HttpRequest, *, at: datetime) -> None:
 
 def listed(user: User, *, at: datetime) -> Sequence[StaffSession]:
     """The sessions that may still be valid, the last seen first."""
-    alive = StaffSession.objects.filter(user=user, created_at__gt=at - timedelta(seconds=settings.SESSION_COOKIE_AGE))
+    alive = StaffSession.objects.filter(user=user, last_seen_at__gte=earliest_view(at))
     return list(alive.select_related("brand")[:100])
+
+
+def earliest_view(at: datetime) -> datetime:
+    """When a session that is still valid at `at` was seen last at the earliest.
+
+    A page that stores something in the session, such as the selected brand, extends it. A view is recorded at most
+    every SEEN_EVERY.
+    """
+    return at - timedelta(seconds=settings.SESSION_COOKIE_AGE) - SEEN_EVERY
 
 
 def end(*, user: User, session_id: int) -> bool:
@@ -133,8 +142,7 @@ def remove(session_key: str | None) -> None:
 
 def purge_ended(*, at: datetime) -> int:
     """Delete the rows of sessions that are too old to be valid."""
-    old = StaffSession.objects.filter(created_at__lt=at - timedelta(days=2))
-    return old.filter(last_seen_at__lt=at - timedelta(seconds=settings.SESSION_COOKIE_AGE)).delete()[0]
+    return StaffSession.objects.filter(last_seen_at__lt=earliest_view(at)).delete()[0]
 
 
 def _end(row: StaffSession) -> None:

@@ -1,6 +1,7 @@
 """A user's own sign-in page: changes need a recent password, and other users are out of bounds."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -140,6 +141,21 @@ def test_sessions_are_listed_and_can_be_ended(colleague, logged_in):
     assert "Chrome on Linux" in page
     assert "Safari on iPhone" in page
     assert (is_logged_in(logged_in), is_logged_in(other)) == (True, False)
+
+
+def test_session_that_a_page_extended_is_still_listed(colleague, logged_in):
+    """Selecting a brand, for example, stores the session again, so it is valid for another twelve hours."""
+    now, other = timezone.now(), Client(HTTP_USER_AGENT="Opera of yesterday")
+    submit_password(other, colleague)
+    rows = StaffSession.objects.filter(session_key=other.session.session_key)
+    rows.update(created_at=now - timedelta(days=3), last_seen_at=now - timedelta(hours=2))
+
+    assert sessions.purge_ended(at=now) == 0
+    assert "Opera of yesterday" in logged_in.get(ACCOUNT).content.decode()
+
+    rows.update(last_seen_at=now - timedelta(hours=12, minutes=6))
+    assert "Opera of yesterday" not in logged_in.get(ACCOUNT).content.decode()
+    assert sessions.purge_ended(at=now) == 1
 
 
 def test_names_from_users_and_browsers_are_not_translated(colleague, logged_in):

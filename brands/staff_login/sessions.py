@@ -44,7 +44,7 @@ def scope_of(request: HttpRequest) -> int | None:
 
 def begin(request: HttpRequest, *, user: User, brand_id: int | None, at: datetime) -> None:
     """Log `user` in. The browser's previous session is discarded."""
-    request.session.flush()
+    discard(request)
     auth.login(request, user, backend=getattr(user, "backend", settings.AUTHENTICATION_BACKENDS[0]))
     if request.session.session_key is None:
         request.session.save()
@@ -58,6 +58,12 @@ def begin(request: HttpRequest, *, user: User, brand_id: int | None, at: datetim
         last_seen_at=at,
     )
     request.session[KEY] = {"brand": brand_id, "row": row.pk, "proved_at": at.timestamp()}
+
+
+def discard(request: HttpRequest) -> None:
+    """Discard the browser's session, and remove it from the list."""
+    remove(request.session.session_key)
+    request.session.flush()
 
 
 def device_of(user_agent: str) -> str:

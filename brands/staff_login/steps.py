@@ -48,7 +48,7 @@ def after_password(request: HttpRequest, user: User, *, next_address: str) -> st
 
 def save_first_step(request: HttpRequest, user: User, *, brand_id: int | None, next_address: str) -> None:
     """Keep the first step's result, in a session without a user."""
-    request.session.flush()
+    sessions.discard(request)
     request.session[KEY] = {
         "user": user.pk,
         "password": user.get_session_auth_hash(),

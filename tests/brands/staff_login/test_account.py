@@ -158,6 +158,17 @@ def test_session_that_a_page_extended_is_still_listed(colleague, logged_in):
     assert sessions.purge_ended(at=now) == 1
 
 
+@pytest.mark.parametrize("has_app", [False, True])
+def test_session_that_another_login_replaces_is_no_longer_listed(colleague, logged_in, has_app):
+    if has_app:
+        add_app(colleague)
+
+    submit_password(logged_in, colleague)
+
+    keys = StaffSession.objects.values_list("session_key", flat=True)
+    assert list(keys) == ([] if has_app else [logged_in.session.session_key])
+
+
 def test_names_from_users_and_browsers_are_not_translated(colleague, logged_in):
     """A passkey may have the name of a button, and a browser may send any name."""
     submit_password(Client(HTTP_USER_AGENT="Remove"), colleague)

@@ -65,6 +65,7 @@ def proxy(web, tmp_path):
     )
     configuration = re.sub(r"client_body_timeout +10s", f"client_body_timeout {BODY_SECONDS}s", configuration)
     assert f"client_body_timeout {BODY_SECONDS}s" in configuration
+    configuration = configuration.replace("/var/log/nginx", str(tmp_path))
     (tmp_path / "site.conf").write_text(configuration)
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary_paths = "\n".join(f"{kind}_temp_path {tmp_path}/{kind};" for kind in kinds)

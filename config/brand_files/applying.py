@@ -168,10 +168,11 @@ class _Work:
         if not isinstance(item, dict):
             self._problem(path, "must be a mapping")
             return None
-        missing = [name for name in section.key if item.get(name) in audit_log.EMPTY]
-        for name in missing:
-            self._problem(f"{path}.{name}", "is required")
-        if missing or any(isinstance(item[name], list | dict) for name in section.key):
+        problems = {name: _key_problem(item.get(name)) for name in section.key}
+        for name, problem in problems.items():
+            if problem:
+                self._problem(f"{path}.{name}", problem)
+        if any(problems.values()):
             return None
         try:
             return section.key_in(item)
@@ -301,6 +302,13 @@ class _Work:
 
     def _problem(self, path: str, message: str) -> None:
         self.problems.append(self.file.problem(path, message))
+
+
+def _key_problem(value: Any) -> str:
+    """Why the value cannot be part of a key; empty if it can."""
+    if value in audit_log.EMPTY:
+        return "is required"
+    return forms.ONE_VALUE if isinstance(value, list | dict) else ""
 
 
 _ABSENT = object()

@@ -20,6 +20,7 @@ from loyalty.models.levels import RewardType
 from loyalty.points import approvals
 
 SCALAR = (str, int, bool, type(None))
+ONE_VALUE = "must be one value: a text, a number or null"
 Problems = dict[str, str]  # by field; "" is for the whole row
 
 
@@ -38,7 +39,7 @@ def wrong_kinds(section: Section, values: Mapping[str, Any]) -> Problems:
             if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
                 result[name] = "must be a list of names"
         elif not isinstance(value, SCALAR) or isinstance(value, bool):
-            result[name] = "must be one value: a text, a number or null"
+            result[name] = ONE_VALUE
         elif value is None and field and not (field.null or field.blank):
             result[name] = "must not be null"
     return result

@@ -47,6 +47,8 @@ PROBLEM_BY_CONTENT = {
     "format: 1\nbrand: []": "brand (line 2): must be a mapping",
     "format: 1\nlevels: [Gold]": "levels[0] (line 2): must be a mapping",
     "format: 1\nlevels: [{threshold: 5}]": "levels[0].name (line 2): is required",
+    "format: 1\nlevels: [{name: [Gold], threshold: 5}]": "levels[0].name (line 2): must be one value",
+    "format: 1\nwebhooks: [{url: {a: b}}]": "webhooks[0].url (line 2): must be one value",
     "format: 1\nlevels: [{name: A, is_best: 5}]": "levels[0].is_best (line 2): is not known",
     "format: 1\nlevels: [{name: A, threshold: 5}, {name: A, threshold: 6}]": "levels[1] (line 2): “A” is there twice",
     "format: 1\nlevels: [{name: A, threshold: -5}]": "levels[0].threshold (line 2): Ensure this value is greater than",

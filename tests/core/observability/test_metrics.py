@@ -102,6 +102,13 @@ def test_allowed_networks_are_matched_with_the_real_client_address(db, settings,
     assert Client(REMOTE_ADDR=address).get("/metrics", headers=headers).status_code == status
 
 
+def test_allowed_network_may_be_one_ipv6_address(db, settings):
+    settings.METRICS_NETWORKS = ["2001:db8::5/128"]
+
+    statuses = [Client(REMOTE_ADDR=address).get("/metrics").status_code for address in ("2001:db8::5", "2001:db8::6")]
+    assert statuses == [200, 404]
+
+
 def test_probes_need_no_allowed_hostname(db, open_metrics, settings):
     settings.ALLOWED_HOSTS = ["portal.example.com"]
 

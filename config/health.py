@@ -5,16 +5,14 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-import redis
 from django.conf import settings
 from django.db import Error, connection, transaction
 from django.utils import timezone
-from kombu.exceptions import KombuError
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.celery import app
+from config.celery import BROKER_ERRORS, app
 from core.api.openapi.endpoint import PUBLIC, endpoint
 from core.api.openapi.examples import answer_example
 from core.api.outputs import Output
@@ -128,7 +126,7 @@ def state_of(check: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """The result of `check`. The reason for a failure is only logged, not returned."""
     try:
         return check()
-    except (Error, redis.RedisError, KombuError, OSError) as error:
+    except (Error, *BROKER_ERRORS) as error:  # of Redis as well
         logger.warning("Readiness: %s", error)
         return {"status": "failing"}
 

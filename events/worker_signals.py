@@ -8,7 +8,6 @@ from time import monotonic, sleep
 from uuid import uuid4
 
 from celery import current_app
-from kombu.exceptions import OperationalError
 
 from core.lease_keeper import Keeper
 from core.redis.client import call_or_none, command, outage, run
@@ -136,7 +135,7 @@ def _call(key: str, milliseconds: int, lane: str, queue: str) -> bool:
         return not outage.is_on
     try:
         current_app.send_task("events.tasks.deliver_due", kwargs={"lane": lane}, queue=queue, ignore_result=True)
-    except (OperationalError, OSError) as error:
+    except Exception as error:  # noqa: BLE001 - whatever the broker's trouble, the sweeper finds the event
         logger.warning("no worker could be woken (%s); the sweeper will deliver", error)
         return False
     return True

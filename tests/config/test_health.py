@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from amqp.exceptions import AccessRefused
 from django.db import connection
 from django.test import Client
 from django.urls import path
@@ -71,6 +72,15 @@ def test_not_ready_without_redis(db, settings, missing_socket):
     assert (response.status_code, response.json()["error"], failing(response)) == (503, "UNAVAILABLE", ["redis"])
     assert response["Retry-After"] == "5"
     assert missing_socket not in response.content.decode()
+
+
+def test_not_ready_if_the_broker_rejects_the_login(db, monkeypatch):
+    def reject(*_arguments, **_options):
+        raise AccessRefused("wrong password")
+
+    monkeypatch.setattr("kombu.Connection.ensure_connection", reject)
+
+    assert failing(ready()) == ["broker"]
 
 
 def test_not_ready_without_the_broker(db, monkeypatch, missing_socket):

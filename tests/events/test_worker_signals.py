@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from amqp.exceptions import AccessRefused
 from django.utils import timezone
 
 from core.redis import client as redis_client
@@ -51,6 +52,17 @@ def test_many_events_send_one_wake_up(redis, publish):
         publish()
 
     assert queued_wake_ups(redis) == 1
+
+
+def test_event_is_published_although_the_broker_rejects_the_login(redis, publish, monkeypatch):
+    def reject(*_arguments, **_options):
+        raise AccessRefused("wrong password")
+
+    monkeypatch.setattr("celery.current_app.send_task", reject)
+
+    publish()
+
+    assert Event.objects.pending().count() == 1
 
 
 def test_busy_worker_delivers_new_events_without_another_wake_up(redis, publish, monkeypatch):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_network
 from typing import Any
 
 from django.conf import settings
@@ -14,15 +14,14 @@ from django.db import DatabaseError, connection, transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
-from kombu.exceptions import KombuError
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 
-from config.celery import app
+from config.celery import BROKER_ERRORS, app
 from core.db.statements import query, query_values
 from core.observability import metrics
-from core.web.client_address import client_address
+from core.web.client_address import exact_address
 from events import messages
 from jobs.waits import overdue_seconds
 from loyalty.models.wallets import STALE_AFTER, Platform
@@ -85,13 +84,13 @@ class MetricCollector:
 @require_safe
 def scrape(request: HttpRequest) -> HttpResponse:
     """`GET /metrics`; 404 for callers without permission."""
-    if not may_read(request.META, client_address(request)):
+    if not may_read(request.META, exact_address(request.META)):
         raise Http404
     body, content_type = encoded([metrics.collected, state_metrics], request.headers.get("Accept", ""))
     return HttpResponse(body, content_type=content_type)
 
 
-def may_read(headers: dict[str, Any], address: str) -> bool:
+def may_read(headers: dict[str, Any], address: IPv4Address | IPv6Address | None) -> bool:
     """Whether the request carries settings.METRICS_TOKEN or comes from settings.METRICS_NETWORKS.
 
     A request through a proxy that is not configured has the proxy's address, so its address is not trusted.
@@ -102,11 +101,7 @@ def may_read(headers: dict[str, Any], address: str) -> bool:
             return True
     if "HTTP_X_FORWARDED_FOR" in headers and not settings.TRUSTED_PROXIES:
         return False
-    try:
-        caller = ip_address(address.partition("/")[0])
-    except ValueError:
-        return False
-    return any(caller in ip_network(network) for network in settings.METRICS_NETWORKS)
+    return address is not None and any(address in ip_network(network) for network in settings.METRICS_NETWORKS)
 
 
 def encoded(sources: Iterable[Callable[[], Iterable[Metric]]], accept: str) -> tuple[bytes, str]:
@@ -126,7 +121,7 @@ def state_metrics() -> Iterator[Metric]:
     for part, collect in {"database": database_metrics, "broker": broker_metrics}.items():
         try:
             rows = list(collect())
-        except (DatabaseError, KombuError, OSError) as error:
+        except (DatabaseError, *BROKER_ERRORS) as error:
             logger.warning("/metrics lacks the %s: %s", part, error)
             rows = []
         read.add_metric([part], 1 if rows else 0)
@@ -192,7 +187,7 @@ def messages_in(line: Any, queue: str) -> int:
     with line.channel() as channel:  # AMQP closes a channel that asks for a queue which does not exist yet
         try:
             return int(channel.queue_declare(queue, passive=True).message_count)
-        except (*line.channel_errors, KombuError):
+        except line.channel_errors:
             return 0
 
 

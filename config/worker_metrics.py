@@ -12,6 +12,7 @@ from django.conf import settings
 
 from config.metrics import encoded, may_read
 from core.observability.metrics import collected
+from core.web.client_address import address_in
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ def offer_metrics(**_signal: object) -> None:
 def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
     """`GET /metrics` like the web processes, but without the state of the installation."""
     allowed = environ["PATH_INFO"] == "/metrics" and environ["REQUEST_METHOD"] in {"GET", "HEAD"}
-    if not allowed or not may_read(environ, environ["REMOTE_ADDR"]):
+    if not allowed or not may_read(environ, address_in(environ["REMOTE_ADDR"])):
         start_response("404 Not Found", [("Content-Type", "text/plain")])
         return [b"Not found.\n"]
     body, content_type = encoded([collected], environ.get("HTTP_ACCEPT", ""))

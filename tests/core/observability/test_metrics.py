@@ -6,9 +6,11 @@ import sys
 from datetime import timedelta
 
 import pytest
+from amqp.exceptions import AccessRefused
 from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from core.observability import metrics
 from core.observability.metrics import Slot
@@ -223,6 +225,17 @@ def test_waiting_messages_are_reported_by_queue(db, open_metrics):
 
     queues = {dict(labels)["queue"] for name, labels in samples(text) if name == "loyalty_queue_messages"}
     assert {"work", "events"} <= queues
+
+
+@pytest.mark.parametrize("error", [RedisConnectionError("away"), AccessRefused("wrong password")])
+def test_broker_that_fails_while_it_is_read_omits_only_its_own_metrics(db, open_metrics, monkeypatch, error):
+    def fail(*_arguments):
+        raise error
+
+    monkeypatch.setattr("config.metrics.messages_in", fail)
+
+    assert sample_value("loyalty_state_read", part="broker") == 0
+    assert sample_value("loyalty_state_read", part="database") == 1
 
 
 def test_unreachable_broker_omits_only_its_own_metrics(db, open_metrics, monkeypatch, tmp_path):

@@ -1,5 +1,7 @@
 """Reads typed settings from the environment: from `NAME`, or from the file that `NAME_FILE` names."""
 
+import logging
+import re
 from collections.abc import Callable, Collection
 from importlib.util import find_spec
 from ipaddress import ip_address, ip_network
@@ -9,17 +11,19 @@ from urllib.parse import parse_qs, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
+from environ.fileaware_mapping import FileAwareMapping
 from limits import parse
 
 T = TypeVar("T")
 
-_env = environ.FileAwareEnv()
+# Not environ's own reading, which takes a value that begins with $, as one secret in fifty may, for another's name.
+_environment = FileAwareMapping()
 
 
 def value(name: str, default: T, cast: Callable[[str], T]) -> T:
     """The setting `name`, or `default` if unset or empty. Raises ImproperlyConfigured if it is invalid."""
     try:
-        raw = _env.str(name, default="").strip()
+        raw = _environment.get(name, "").strip()
         return cast(raw) if raw else default
     except (ValueError, KeyError, OSError, ImproperlyConfigured) as error:
         raise ImproperlyConfigured(f"{name} has a bad value: {error}") from error
@@ -93,24 +97,49 @@ def name_server(raw: str) -> tuple[str, int]:
     return str(ip_address((host or raw).strip("[]"))), port
 
 
-def versioned_secret(raw: str) -> tuple[int, str]:
-    """`1:secret` as (version, secret)."""
-    version, colon, secret = raw.partition(":")
-    if not colon or len(secret) < 32:
-        raise ValueError("write version:secret, comma-separated, each secret at least 32 characters")
-    return int(version), secret
+def versioned_secrets(name: str) -> dict[int, str]:
+    """`1:secret,2:secret` as secrets by version."""
+
+    def read(raw: str) -> dict[int, str]:
+        entries = [entry.strip().partition(":") for entry in raw.split(",") if entry.strip()]
+        if not all(re.fullmatch("[0-9]{1,9}", version) and len(secret) >= 32 for version, _, secret in entries):
+            raise ValueError(
+                "write version:secret, comma-separated; a version is a number, a secret has at least 32 characters"
+            )
+        secrets = {int(version): secret for version, _, secret in entries}
+        if len(secrets) < len(entries):
+            raise ValueError("a version is there twice: a new secret needs the next version")
+        return secrets
+
+    return value(name, {}, read)
 
 
-def origin(name: str) -> str:
+def origin(raw: str) -> str:
     """The origin of a site, such as https://portal.example.com."""
+    parts = urlsplit(raw)
+    if parts.scheme not in {"https", "http"} or not parts.netloc or parts.path.strip("/") or parts.query:
+        raise ValueError(f"{raw!r} is not an address like https://portal.example.com")
+    return f"{parts.scheme}://{parts.netloc}"
 
-    def cast(raw: str) -> str:
-        parts = urlsplit(raw)
-        if parts.scheme not in {"https", "http"} or not parts.netloc or parts.path.strip("/") or parts.query:
-            raise ValueError(f"{raw!r} is not an address like https://portal.example.com")
-        return f"{parts.scheme}://{parts.netloc}"
 
-    return value(name, "", cast)
+def hostname(raw: str) -> str:
+    """A hostname or IP address, without scheme and port, with which Django would compare no request."""
+    if "/" in raw or (":" in raw and not raw.startswith("[")) or raw.rpartition("]")[2].startswith(":"):
+        raise ValueError(f"{raw!r} is not a hostname; leave out https://, the port and any path")
+    return raw
+
+
+def redis_url(raw: str) -> str:
+    if urlsplit(raw).scheme not in {"redis", "rediss", "unix"}:
+        raise ValueError("it must begin with redis://, rediss:// or unix://")
+    return raw
+
+
+def log_level(raw: str) -> str:
+    level = raw.upper()
+    if level not in logging.getLevelNamesMapping():
+        raise ValueError(f"{raw!r} is not a level such as INFO or WARNING")
+    return level
 
 
 def not_of_this_machine(hosts: list[str]) -> list[str]:
@@ -198,18 +227,30 @@ def secret(name: str, *, otherwise: str = "", required: bool = True, advice: str
 def database(name: str, *, embedded: Path, options: dict[str, Any]) -> dict[str, Any]:
     """Django's database entry from a postgres:// address, otherwise the embedded server's socket in `embedded`."""
     entry: dict[str, Any] = {"ENGINE": "core.db.postgresql", "OPTIONS": options}
-    address = text(name)
-    if not address:
-        return {**entry, "NAME": "loyalty", "USER": "loyalty", "HOST": str(embedded)}
-    if urlsplit(address).scheme not in {"postgres", "postgresql"}:
-        message = f"{name} has a bad value: it must begin with postgres:// (PostgreSQL is the only engine)"
-        raise ImproperlyConfigured(message)
-    parsed = environ.Env.db_url_config(address)
-    socket = parse_qs(urlsplit(address).query).get("host", [""])[0]
-    if socket:
-        parsed["HOST"] = socket
-        parsed.get("OPTIONS", {}).pop("host", None)
-    return {**parsed, **entry, "OPTIONS": {**options, **parsed.get("OPTIONS", {})}}
+
+    def read(address: str) -> dict[str, Any]:
+        parts = parsed(address, urlsplit)
+        if parts.scheme not in {"postgres", "postgresql"}:
+            raise ValueError("it must begin with postgres:// (PostgreSQL is the only engine)")
+        fields = parsed(address, environ.Env.db_url_config)
+        socket = parse_qs(parts.query).get("host", [""])[0]
+        if socket:
+            fields["HOST"] = socket
+            fields.get("OPTIONS", {}).pop("host", None)
+        return {**fields, **entry, "OPTIONS": {**options, **fields.get("OPTIONS", {})}}
+
+    return value(name, {**entry, "NAME": "loyalty", "USER": "loyalty", "HOST": str(embedded)}, read)
+
+
+def parsed(address: str, parse: Callable[[str], T]) -> T:
+    """What `parse` reads in a URL with a login. Raises ValueError, which does not quote the password."""
+    try:
+        return parse(address)
+    except ValueError:
+        message = (
+            "it is not a URL with a numeric port; write / ? # @ : [ ] in a password as %2F %3F %23 %40 %3A %5B %5D"
+        )
+        raise ValueError(message) from None
 
 
 def needed(package: str, *, by: str) -> None:
@@ -244,13 +285,15 @@ MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtp+ssl": 465, "consolemail": 0, "d
 
 def mail(name: str, default: str) -> dict[str, Any]:
     """Django's EMAIL_ settings from smtp[+tls|+ssl]://user:password@host:port, or consolemail:// or dummymail://."""
-    address = text(name, default)
-    scheme = urlsplit(address).scheme
-    if scheme not in MAIL_PORTS:
-        message = f"{name} has a bad value: it must begin with one of {', '.join(f'{each}://' for each in MAIL_PORTS)}"
-        raise ImproperlyConfigured(message)
-    result: dict[str, Any] = environ.Env.email_url_config(address)
-    return {**result, "EMAIL_PORT": result["EMAIL_PORT"] or MAIL_PORTS[scheme]}
+
+    def read(address: str) -> dict[str, Any]:
+        scheme = parsed(address, urlsplit).scheme
+        if scheme not in MAIL_PORTS:
+            raise ValueError(f"it must begin with one of {', '.join(f'{each}://' for each in MAIL_PORTS)}")
+        result: dict[str, Any] = parsed(address, environ.Env.email_url_config)
+        return {**result, "EMAIL_PORT": result["EMAIL_PORT"] or MAIL_PORTS[scheme]}
+
+    return value(name, read(default), read)
 
 
 def celery_broker(redis_url: str) -> str:

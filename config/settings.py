@@ -1,5 +1,6 @@
 """All settings. Those that differ between installations come from the environment: see the table in README.md."""
 
+import ssl
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ SECRET_KEY = env.secret(
     otherwise=env.saved_value(DATA_DIR / "secret_key"),
     advice="; for a try-out start bin/run first, or set DATA_DIR to where it keeps its data",
 )
-ALLOWED_HOSTS = env.listed("ALLOWED_HOSTS", str, "localhost,.localhost,127.0.0.1,[::1]" if LOCAL else "")
+ALLOWED_HOSTS = env.listed("ALLOWED_HOSTS", env.hostname, "localhost,.localhost,127.0.0.1,[::1]" if LOCAL else "")
 if not ALLOWED_HOSTS:
     message = "ALLOWED_HOSTS is missing: name the hostnames of the portal and of every brand, comma-separated"
     raise ImproperlyConfigured(message)
@@ -51,7 +52,7 @@ if LOCAL and not env.text("HTTPS") and (public_hosts := env.not_of_this_machine(
         "that others reach, which runs with HTTPS then; or set HTTPS to 0 or 1 yourself, if this is a local try-out"
     )
     raise ImproperlyConfigured(message)
-CSRF_TRUSTED_ORIGINS = env.listed("CSRF_TRUSTED_ORIGINS", str)
+CSRF_TRUSTED_ORIGINS = env.listed("CSRF_TRUSTED_ORIGINS", env.origin)
 
 INSTALLED_APPS = [
     "config",
@@ -169,7 +170,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "brands.User"
 
 # --- Redis, Celery ---------------------------------------------------------------------------------------------------
-REDIS_URL = env.text("REDIS_URL", f"unix://{DATA_DIR}/run/valkey.sock?db=0")
+REDIS_URL = env.value("REDIS_URL", f"unix://{DATA_DIR}/run/valkey.sock?db=0", env.redis_url)
 REDIS_TIMEOUT_SECONDS = 0.5
 CACHES = {
     "default": {
@@ -180,6 +181,8 @@ CACHES = {
 }
 
 CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", env.celery_broker(REDIS_URL))
+# Celery would check no certificate, unlike the client of REDIS_URL. ssl_cert_reqs in the address takes precedence.
+CELERY_BROKER_USE_SSL = {"ssl_cert_reqs": ssl.CERT_REQUIRED} if CELERY_BROKER_URL.startswith("rediss:") else False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {}
 if CELERY_BROKER_URL.startswith("redis"):
@@ -408,7 +411,7 @@ SIMPLE_JWT = {
 # Whether all users of the portal need a second factor; a brand may also require it for its own staff.
 STAFF_SECOND_FACTOR_REQUIRED = env.flag("STAFF_SECOND_FACTOR_REQUIRED", default=False)
 # The base of links in mails to staff. Without it, the host of the request, unless it is a brand's.
-PORTAL_URL = env.origin("PORTAL_URL")
+PORTAL_URL = env.value("PORTAL_URL", "", env.origin)
 # The portal asks for confirmation if staff add or take more points than this by hand.
 ADJUSTMENT_CONFIRM_ABOVE = 1_000
 
@@ -465,9 +468,9 @@ CUSTOMER_DATA_EXPORT = "authcodes.admin.data_exports.view"
 
 # --- Codes -----------------------------------------------------------------------------------------------------------
 # Version -> secret; the highest version signs new batches, the older ones verify printed codes.
-CODE_TAG_SECRETS = dict(env.listed("CODE_TAG_SECRETS", env.versioned_secret)) or ({1: SECRET_KEY} if LOCAL else {})
+CODE_TAG_SECRETS = env.versioned_secrets("CODE_TAG_SECRETS") or ({1: SECRET_KEY} if LOCAL else {})
 # Version -> secret, for encrypting credentials of wallets, senders and receivers. The highest version encrypts.
-STORAGE_SECRETS = dict(env.listed("STORAGE_SECRETS", env.versioned_secret)) or ({1: SECRET_KEY} if LOCAL else {})
+STORAGE_SECRETS = env.versioned_secrets("STORAGE_SECRETS") or ({1: SECRET_KEY} if LOCAL else {})
 # Private networks that addresses entered by staff (webhooks, external systems) may use, such as 10.1.0.0/16.
 OUTGOING_PRIVATE_NETWORKS = env.listed("OUTGOING_PRIVATE_NETWORKS", env.network)
 # How long after a guest scan a customer can log in and adopt it, or add the location.
@@ -600,7 +603,7 @@ LOGGING = {
         "refusals": {"()": "core.observability.log_format.ExpectedErrors"},
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
-    "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO")},
+    "root": {"handlers": ["stderr"], "level": env.value("LOG_LEVEL", "INFO", env.log_level)},
     "loggers": {
         # Django's own handler for these does not know the request.
         "django": {"handlers": [], "propagate": True},

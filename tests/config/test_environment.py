@@ -40,10 +40,14 @@ def test_flags_are_parsed_in_common_spellings(monkeypatch, raw, value):
         (lambda: env.integer("BAD", 1), "ten"),
         (lambda: env.integer("BAD", 1, minimum=5), "4"),
         (lambda: env.flag("BAD", default=True), "maybe"),
-        (lambda: env.listed("BAD", env.versioned_secret), "nonsense"),
-        (lambda: env.listed("BAD", env.versioned_secret), "1:short"),
+        (lambda: env.versioned_secrets("BAD"), "nonsense"),
+        (lambda: env.versioned_secrets("BAD"), "1:short"),
+        (lambda: env.versioned_secrets("BAD"), f"first:{SECRET}"),
+        (lambda: env.versioned_secrets("BAD"), f"1:{SECRET},1:{SECRET}"),
         (lambda: env.secret("BAD"), "short"),
         (lambda: env.database("BAD", embedded=Path("/x"), options={}), "mysql://localhost/x"),
+        (lambda: env.database("BAD", embedded=Path("/x"), options={}), "postgres://u:p@[host/x"),
+        (lambda: env.mail("BAD", "consolemail://"), "smtp://mail.example.com:smtp"),
     ],
 )
 def test_invalid_value_raises_an_error_that_names_the_variable(monkeypatch, read, raw):
@@ -51,26 +55,6 @@ def test_invalid_value_raises_an_error_that_names_the_variable(monkeypatch, read
 
     with pytest.raises(ImproperlyConfigured, match="BAD"):
         read()
-
-
-def test_value_may_be_read_from_a_file(monkeypatch, tmp_path):
-    (tmp_path / "secret").write_text(SECRET + "\n")
-    monkeypatch.setenv("MY_SECRET_FILE", str(tmp_path / "secret"))
-
-    assert env.secret("MY_SECRET") == SECRET
-
-
-def test_error_for_an_unreadable_file_names_the_variable(monkeypatch):
-    monkeypatch.setenv("LOST_SECRET_FILE", "/nowhere/at/all")
-
-    with pytest.raises(ImproperlyConfigured, match="LOST_SECRET"):
-        env.secret("LOST_SECRET")
-
-
-def test_versioned_secrets_are_parsed(monkeypatch):
-    monkeypatch.setenv("VERSIONED", f"1:{'a' * 32}, 2:{'b' * 32}")
-
-    assert env.listed("VERSIONED", env.versioned_secret) == [(1, "a" * 32), (2, "b" * 32)]
 
 
 def test_variable_changes_some_of_several_defaults(monkeypatch):
@@ -96,6 +80,13 @@ def test_database_url_names_a_host_or_a_socket(monkeypatch):
     assert (socket["HOST"], socket["NAME"], socket["USER"]) == ("/run/pg", "shop", "me")
 
 
+def test_database_url_may_name_several_hosts(monkeypatch):
+    monkeypatch.setenv("DB", "postgres://me@one:5432,two:5433/shop")
+    several = env.database("DB", embedded=Path("/x"), options={})
+
+    assert (several["HOST"], several["PORT"]) == ("one,two", "5432,5433")
+
+
 def test_redis_socket_url_is_converted_for_celery():
     assert env.celery_broker("unix:///run/v.sock?db=3") == "redis+socket:///run/v.sock?virtual_host=3"
     assert env.celery_broker("redis://cache:6379/1") == "redis://cache:6379/1"
@@ -119,6 +110,17 @@ PRODUCTION = {
         ({"RATE_LIMITS": "scans=9/day"}, "RATE_LIMITS has a bad value: 'scans' is none of brand, "),
         ({"QUOTAS": "codes=-1"}, "QUOTAS has a bad value: -1 is below 0"),
         ({"EMAIL_URL": "mail.example.com"}, "EMAIL_URL"),
+        (
+            {"ALLOWED_HOSTS": "https://shop.example.com"},
+            "ALLOWED_HOSTS has a bad value: 'https://shop.example.com' is not a",
+        ),
+        ({"ALLOWED_HOSTS": "shop.example.com:8443"}, "ALLOWED_HOSTS has a bad value: 'shop.example.com:8443' is not a"),
+        (
+            {"CSRF_TRUSTED_ORIGINS": "shop.example.com"},
+            "CSRF_TRUSTED_ORIGINS has a bad value: 'shop.example.com' is not",
+        ),
+        ({"REDIS_URL": "cache:6379"}, "REDIS_URL has a bad value: it must begin with redis://"),
+        ({"LOG_LEVEL": "LOUD"}, "LOG_LEVEL has a bad value: 'LOUD' is not a level"),
         ({"OUTGOING_PRIVATE_NETWORKS": "10.1.0.0/16,here"}, "OUTGOING_PRIVATE_NETWORKS"),
         ({"JWT_EXTERNAL_JWKS_URL": "https://id.example.com/keys"}, "JWT_EXTERNAL_ISSUER"),
         ({"SQS_BRANDS": "12,acme"}, "SQS_BRANDS has a bad value: 'acme' is not a brand id"),
@@ -156,6 +158,26 @@ def test_https_is_off_only_on_localhost_or_when_switched_off(change, https, tmp_
     ).stdout
 
     assert output.strip() == str(https)
+
+
+@pytest.mark.parametrize(
+    ("url", "checked"), [("rediss://cache:6379/0", True), ("rediss://cache:6379/0?ssl_cert_reqs=none", False)]
+)
+def test_certificate_of_the_broker_is_checked(url, checked, tmp_path):
+    settings = {**PRODUCTION, "REDIS_URL": url, "DATA_DIR": str(tmp_path), "PATH": os.environ["PATH"]}
+    program = "from config.celery import app; print(app.connection_for_write().ssl['ssl_cert_reqs'].name)"
+
+    output = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=settings, capture_output=True, text=True, check=True
+    ).stdout
+
+    assert output.strip() == ("CERT_REQUIRED" if checked else "CERT_NONE")
+
+
+def test_lower_case_name_of_a_log_level_is_accepted(monkeypatch):
+    monkeypatch.setenv("LEVEL", "warning")
+
+    assert env.value("LEVEL", "INFO", env.log_level) == "WARNING"
 
 
 def test_lock_timeout_applies_to_the_web_only(tmp_path):

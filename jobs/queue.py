@@ -1,7 +1,7 @@
 """The queue of jobs: starts, cancels and resumes them."""
 
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from celery import current_app
@@ -108,14 +108,21 @@ def cancel(*, job: Job) -> bool:
 def resume() -> list[int]:
     """Call workers for jobs in turn; fail jobs that repeatedly crash their workers. Returns the called jobs' IDs."""
     now = timezone.now()
-    endings.end(
-        Job.objects.abandoned(silent=Now() - SILENCE).filter(attempts__gte=F("interruptions") + ATTEMPTS),
-        status=Job.Status.FAILED,
-        at=now,
-        log=Concat(F("log"), Value(f"{ABANDONED}\n")),
-    )
+    abandoned = Job.objects.abandoned(silent=Now() - SILENCE).filter(attempts__gte=F("interruptions") + ATTEMPTS)
+    not_ended = [each for each in abandoned.values_list("pk", flat=True) if not _give_up(abandoned, each, at=now)]
     just_called = Q(status=Job.Status.QUEUED, created_at__gte=now - timedelta(seconds=5))
-    called = list(in_turn().exclude(just_called).values_list("pk", flat=True))
+    called = list(in_turn().exclude(just_called).exclude(pk__in=not_ended).values_list("pk", flat=True))
     for job_id in called:
         call_worker(job_id)
     return called
+
+
+def _give_up(abandoned: JobQuerySet, job_id: int, *, at: datetime) -> bool:
+    """Fail one of these jobs. False: a handler of its end failed, for which the jobs of other brands must not wait."""
+    log = Concat(F("log"), Value(f"{ABANDONED}\n"))
+    try:
+        endings.end(abandoned.filter(pk=job_id), status=Job.Status.FAILED, at=at, log=log)
+    except Exception:
+        logger.exception("job %s could not be ended", job_id)
+        return False
+    return True

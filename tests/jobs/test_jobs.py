@@ -10,7 +10,7 @@ from django.utils import timezone
 from authcodes.codes import batches
 from authcodes.codes.batches import BatchSettings
 from authcodes.models.codes import AuthCode
-from jobs import heartbeat, queue, runner
+from jobs import endings, heartbeat, queue, runner
 from jobs.models import Job
 from tests.jobs.conftest import LONG_AGO, run_job, seen, start_job
 from tests.support import factories
@@ -125,6 +125,21 @@ def test_job_is_given_up_after_five_silent_attempts(brand):
 
     assert queue.resume() == []
     assert Job.objects.get().status == "failed"
+
+
+def test_job_whose_end_fails_delays_no_other_brands_jobs(brand, monkeypatch):
+    start_job(brand, "remembers")
+    Job.objects.update(status="running", attempts=5, alive_at=timezone.now() - LONG_AGO)
+    waiting = start_job(factories.brand(), "remembers")
+    Job.objects.filter(pk=waiting.pk).update(created_at=timezone.now() - LONG_AGO)
+
+    def fail(_job):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(endings, "follow_up", fail)
+
+    assert queue.resume() == [waiting.pk]
+    assert Job.objects.unfinished().count() == 2
 
 
 def test_superseded_attempt_changes_nothing(brand):

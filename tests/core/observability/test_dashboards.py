@@ -86,6 +86,12 @@ def test_every_exported_metric_is_used_in_an_expression(exported_labels):
     assert families - {re.sub(r"_(bucket|count|sum)$", "", name) for name in used} == set()
 
 
+def test_alert_for_missing_sweeps_fires_before_the_first_one():
+    [alert] = [rule for rule in rules() if rule["alert"] == "LoyaltyNoSweeps"]
+
+    assert "or absent(loyalty_sweeps_total)" in alert["expr"]
+
+
 def test_panels_do_not_overlap():
     occupied = set()
     for panel in panels():

@@ -32,13 +32,20 @@ Environ = dict[str, Any]
 Application = Callable[..., Iterable[bytes]]
 
 HEALTH, PROBES, FILES, API, EVENTS, LOGINS, PAGES = "health", "probes", "files", "api", "events", "logins", "pages"
+# Where passwords are hashed, mostly of people who are not logged in.
 LOGIN_PATHS = (
     "/api/v1/auth/token",
     "/api/v1/auth/register",
     "/api/v1/auth/password/",
+    "/api/v1/auth/email/change/confirm",
     "/admin/login/",
     "/admin/password_change/",
+    "/admin/password/new/",
+    "/admin/invitation/",
+    "/admin/second-factor/remove/",
     "/password/new/",
+    "/register/confirm/",
+    "/email/change/",
     "/page/session",
 )
 SHARED = {API, EVENTS, LOGINS, PAGES}  # shared between brands

@@ -1,4 +1,4 @@
-"""What bin/run does once .venv exists: servers, migrations, demo, then web, worker and beat until they are stopped."""
+"""What bin/run does once .venv exists: servers, migrations, demo, then web, workers and beat until they are stopped."""
 
 import argparse
 import contextlib

@@ -1,7 +1,7 @@
 """Portal pages that record their changes in the audit log, and show it as each row's history."""
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC
 from typing import Any
 
@@ -84,6 +84,7 @@ class AuditLogAdminMixin(PageViews):
         return super().save_form(request, form, change)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
+        tables = [(formset, stored_rows(formset)) for formset in formsets]
         super().save_related(request, form, formsets, change)
         obj = form.instance
         if change:
@@ -94,7 +95,7 @@ class AuditLogAdminMixin(PageViews):
         else:
             changes = audit_log.changes(None, obj)
         with languages.in_english():
-            changes |= {**self.extra_changes(form), **dict(changes_of_tables(formsets))}
+            changes |= {**self.extra_changes(form), **dict(changes_of_tables(tables))}
         if changes:
             action, reason = audit_log.CHANGED if change else audit_log.ADDED, str(form.cleaned_data.get("reason", ""))
             rows = [AuditedChange(obj, brand, changes) for brand in self.audited_brands(obj)]
@@ -151,17 +152,20 @@ def when(entry: AuditLogEntry) -> SafeString:
     return local_time.display_moment(entry.at, entry.brand.zone if entry.brand else UTC)
 
 
-def changes_of_tables(formsets: Iterable[Any]) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """The changes of the inline tables in a form, after they are saved."""
-    for formset in formsets:
+def stored_rows(formset: Any) -> dict[Any, Model]:
+    """The rows of an inline table that its forms change, as they are in the database, by id."""
+    ids = [form.instance.pk for form in formset.initial_forms if form.has_changed()]
+    rows: dict[Any, Model] = formset.model._base_manager.in_bulk(ids)
+    return rows
+
+
+def changes_of_tables(tables: Iterable[tuple[Any, Mapping[Any, Model]]]) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """The changes of the inline tables in a form, after they are saved: each formset with its rows before."""
+    for formset, before in tables:
         title = formset.model._meta.verbose_name
-        initial = {form.instance.pk: form.initial for form in formset.initial_forms}
         rows: list[tuple[Model, dict[str, tuple[Any, Any]]]] = [
             *((row, audit_log.changes(None, row)) for row in formset.new_objects),
-            *(
-                (row, {name: (initial[row.pk].get(name), getattr(row, name)) for name in names})
-                for row, names in formset.changed_objects
-            ),
+            *((row, audit_log.changes(before[row.pk], row)) for row, _names in formset.changed_objects),
             *((row, audit_log.changes(row, None)) for row in formset.deleted_objects),
         ]
         for row, changes in rows:

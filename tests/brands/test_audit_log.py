@@ -95,6 +95,26 @@ def test_change_of_an_inline_row_is_logged_with_its_page(client: Client, brand: 
     assert values == ["A mug", "A cup"]
 
 
+def test_change_of_an_inline_row_logs_related_rows_and_translations_by_name(client: Client, brand: Brand) -> None:
+    campaign, mug = factories.campaign(brand), factories.reward(brand, name="Enamel mug")
+    factories.milestone(
+        campaign, 3, reward_name="A mug", reward_points=0, translations={"de": {"reward_name": "Becher"}}
+    )
+
+    answer = edit(
+        client,
+        campaign,
+        "campaigns.campaign",
+        **{"milestones-0-reward": mug.pk, "milestones-0-reward_name_de": "Emailletasse"},
+    )
+
+    assert answer.status_code == 302
+    changes = {name.rpartition(": ")[2]: values for name, values in AuditLogEntry.objects.get().changes.items()}
+    assert changes["reward"] == [None, f"{mug} (#{mug.pk})"]
+    assert changes["reward_name"] == ["A mug", "Enamel mug"]
+    assert [text.split()[-1] for text in changes["translations"]] == ["Becher", "Emailletasse"]
+
+
 def test_action_is_logged_for_each_row_with_its_values(client: Client, owner: User, brand: Brand) -> None:
     members = [factories.account(factories.customer(brand), brand) for _ in range(2)]
 

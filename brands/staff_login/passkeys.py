@@ -2,6 +2,7 @@
 
 import base64
 import json
+import struct
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -27,6 +28,8 @@ from core.errors import Invalid
 
 KEY = "passkey_state"  # in the session, until the answer arrives
 MAX_ANSWER_LENGTH = 20_000
+# What fido2 raises for an answer that is not one of a passkey: it checks neither lengths nor depth of the CBOR in it.
+MALFORMED = (ValueError, TypeError, LookupError, AttributeError, AssertionError, RecursionError, struct.error)
 
 
 def registration(request: HttpRequest, user: User) -> dict[str, Any]:
@@ -49,7 +52,7 @@ def register(request: HttpRequest, user: User, *, name: str, answer: str) -> Fac
     try:
         data = server(request).register_complete(state, response)
         counter = RegistrationResponse.from_dict(response).response.attestation_object.auth_data.counter
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except MALFORMED:
         raise rejected() from None
     if data.credential_data is None:
         raise rejected()
@@ -76,7 +79,7 @@ def accepts(request: HttpRequest, user: User, *, answer: str, at: datetime) -> b
         known = {factor.pk: (factor, credential_of(factor)) for factor in factors.passkeys_of(user)}
         used = server(request).authenticate_complete(state, [each for _factor, each in known.values()], response)
         counter = AuthenticationResponse.from_dict(response).response.authenticator_data.counter
-    except (Invalid, ValueError, TypeError, KeyError, AttributeError):
+    except (Invalid, *MALFORMED):
         return False
     factor = next(each for each, data in known.values() if data.credential_id == used.credential_id)
     if counter or factor.last_counter > 0:

@@ -1,6 +1,8 @@
 """A user's own sign-in page: changes need a recent password, and other users are out of bounds."""
 
+import json
 import re
+from base64 import urlsafe_b64encode
 from datetime import timedelta
 
 import pytest
@@ -31,6 +33,24 @@ def expire_confirmation(web_client):
 def logged_in(colleague, web_client):
     submit_password(web_client, colleague)
     return web_client
+
+
+def passkey_answer(attestation_object):
+    client_data = b'{"type": "webauthn.create", "challenge": "AA", "origin": "http://testserver"}'
+    response = {"clientDataJSON": client_data, "attestationObject": attestation_object}
+    encoded = {name: urlsafe_b64encode(content).decode().rstrip("=") for name, content in response.items()}
+    return json.dumps({"id": "AA", "rawId": "AA", "type": "public-key", "response": encoded})
+
+
+@pytest.mark.parametrize("attestation_object", [b"", b"\x1b", b"\x81" * 5000], ids=["empty", "cut off", "nested"])
+def test_malformed_answer_of_a_passkey_is_rejected(logged_in, attestation_object):
+    logged_in.get("/admin/account/factors/add/")
+
+    answer = logged_in.post(
+        "/admin/account/factors/add/", {"by": "passkey", "credential": passkey_answer(attestation_object)}
+    )
+
+    assert "The passkey did not answer as expected" in answer.content.decode()
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,8 @@ def begin(provider: SignInSettings, *, redirect_uri: str, at: float) -> tuple[At
         address(document.get(name)) for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")
     )
     auth_methods = document.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+    if not isinstance(auth_methods, list):
+        raise unavailable()
     attempt = Attempt(
         brand_id=provider.brand_id,
         issuer=provider.oidc_issuer,
@@ -217,7 +219,7 @@ def identity_of(token: str, keys: Mapping[str, Any], *, provider: SignInSettings
     if not constant_time_compare(str(claims["nonce"]), nonce):
         raise rejected()
     email = claims.get("email")
-    if claims.get("email_verified") is not True or not isinstance(email, str) or not email:
+    if claims.get("email_verified") is not True or not isinstance(email, str) or not email.isprintable():
         raise rejected()
     seen = claims.get("amr")
     factors = {each for each in seen if isinstance(each, str)} if isinstance(seen, list) else set()

@@ -50,6 +50,8 @@ def test_authorization_request_has_state_nonce_and_a_challenge(brand, provider, 
         {"email_verified": None},
         {"email": None},
         {"email": ["colleague@example.com"]},
+        {"email": "colleague\0@example.com"},
+        {"email": "colleague\ud800@example.com"},
         {"exp": 1_000_000_000},
         {"exp": None},
         {"iat": None},
@@ -187,6 +189,7 @@ def test_second_factor_reported_by_the_provider_counts(brand, provider, web_clie
         {"authorization_endpoint": None},
         {"token_endpoint": "file:///etc/passwd"},
         {"jwks_uri": 7},
+        {"token_endpoint_auth_methods_supported": 7},
     ],
 )
 def test_provider_with_an_invalid_discovery_document_is_not_used(brand, provider, web_client, discovery):

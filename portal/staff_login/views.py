@@ -71,7 +71,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     if waiting is None:
         return redirect("admin:login")
     if not factors.has_any(waiting.user):
-        return redirect("admin:second_factor_setup")
+        return redirect("admin:second_factor_setup" if waiting.may_set_up else "admin:login")
     by_passkey = request.POST.get("by") == "passkey"
     form = CodeForm(request.POST if request.method == "POST" and not by_passkey else None)
     passkey_form = PasskeyForm(request.POST if by_passkey else None)

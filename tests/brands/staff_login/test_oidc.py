@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from brands.models.people import StaffRole, User
-from brands.staff_login import oidc
+from brands.staff_login import factors, oidc
 from brands.staff_login.models import SignInSettings, StaffSession
 from core.errors import Unavailable
 from tests.brands.staff_login import provider as providers
@@ -177,6 +177,18 @@ def test_second_factor_reported_by_the_provider_counts(brand, provider, web_clie
     sign_in(web_client, brand, provider)
 
     assert is_logged_in(web_client)
+
+
+def test_login_starts_again_if_the_factors_are_removed_before_the_second_step(brand, colleague, provider, web_client):
+    add_app(colleague)
+    SignInSettings.objects.update(second_factor_required=True)
+    sign_in(web_client, brand, provider)
+    factors.remove_all(user=colleague)
+
+    answer = web_client.get("/admin/second-factor/", follow=True)
+
+    assert answer.request["PATH_INFO"] == "/admin/login/"
+    assert not is_logged_in(web_client)
 
 
 # --- Providers that do not answer -------------------------------------------------------------------------------------

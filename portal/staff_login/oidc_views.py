@@ -56,7 +56,7 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
 
 def log_in(request: HttpRequest, provider: SignInSettings, user: User, identity: Identity) -> HttpResponse:
     """Log in to the provider's brand only. Raises Forbidden for a user who needs a second factor and has none."""
-    brand_id = provider.brand_id
+    brand_id = user.session_brand_id = provider.brand_id
     if not identity.has_second_factor and policy.requires_second_factor(user, brand_id=brand_id):
         if not factors.has_any(user):
             message = _("A second factor is required. Log in with your password once and set one up.")

@@ -27,6 +27,13 @@ def test_staff_of_the_brand_are_logged_in(brand, colleague, provider, web_client
     assert StaffSession.objects.get().brand == brand
 
 
+def test_first_page_is_that_of_the_role_at_the_providers_brand(brand, colleague, provider, web_client):
+    StaffRole.objects.filter(user=colleague).update(role="support")
+    StaffRole.objects.create(user=colleague, brand=factories.brand(), role="owner")
+
+    assert sign_in(web_client, brand, provider).headers["Location"] == "/admin/loyalty/redemption/till/"
+
+
 def test_authorization_request_has_state_nonce_and_a_challenge(brand, provider, web_client):
     query = parse_qs(urlsplit(start_sign_in(web_client, brand).headers["Location"]).query)
 

@@ -26,7 +26,7 @@ from unfold.sites import UnfoldAdminSite
 
 from brands import audit_log
 from brands.audit_log import AuditedChange
-from brands.identity import roles
+from brands.identity import login_throttle, roles
 from brands.models.people import User
 from brands.staff_login import sessions
 from brands.tenants import request_brands
@@ -158,6 +158,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
             if request.method == "POST" and answer.status_code == 302 and sessions.scope_of(request) is None:
                 self.record_password(request, staff_user(request))
                 sessions.end_all_but_this(request, staff_user(request))
+                login_throttle.forgive(email=staff_user(request).email)
         return answer
 
     def record_password(self, request: HttpRequest, whose: User) -> None:

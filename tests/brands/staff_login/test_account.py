@@ -244,6 +244,21 @@ def test_changed_password_ends_the_other_sessions_and_their_rows(colleague, logg
     assert StaffSession.objects.filter(user=colleague).count() == 1
 
 
+def test_new_password_lets_the_user_in_again_after_others_have_used_up_the_attempts(colleague, logged_in, settings):
+    settings.LOGIN_TRIES_PER_DAY = 3
+    for number in range(3):
+        submit_password(Client(REMOTE_ADDR=f"10.0.0.{number}"), colleague, "a guess")
+    new = "an0ther-pass-phrase"
+
+    logged_in.post(
+        "/admin/password_change/", {"old_password": factories.PASSWORD, "new_password1": new, "new_password2": new}
+    )
+    logged_in.post("/admin/logout/")
+    submit_password(logged_in, colleague, new)
+
+    assert is_logged_in(logged_in)
+
+
 def test_deactivated_user_stays_logged_out_after_reactivation(brand, colleague, logged_in):
     staff(brand, role="owner")
     for is_active in (False, True):

@@ -169,7 +169,7 @@ class InvitationAdmin(TenantAdmin):
     list_display = ("email", "role", "state", "mail", "invited_by", "created_at", "expires_at")
     list_filter = (InvitationStateFilter, ("role", ChoicesFilter))
     list_select_related = ("invited_by",)
-    search_fields = ("email__startswith",)
+    search_fields = ("email__istartswith",)
     readonly_fields = ("state", "mail", "invited_by", "created_at", "expires_at", "accepted_at", "revoked_at")
     fieldsets = (
         (None, {"fields": ("brand", ("email", "role"), ("state", "invited_by"), "mail")}),

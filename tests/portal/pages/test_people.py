@@ -35,6 +35,15 @@ def test_operator_creates_a_colleague_who_can_log_in(superuser: Client, brand: B
     assert browser(user).get(address("authcodes.batchrange")).status_code == 200
 
 
+@pytest.mark.parametrize("typed", ["Anna@example.com", "ANNA", "mEIER"])
+def test_people_are_found_however_they_are_capitalised(superuser: Client, brand: Brand, typed: str) -> None:
+    anna = staff(brand, email="anna@example.com", last_name="Meier")
+
+    for client in (superuser, browser(staff(brand, email="owner@example.com"))):
+        result = client.get(address("brands.user"), {"q": typed}).context["cl"].result_list
+        assert [user.pk for user in result] == [anna.pk]
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [

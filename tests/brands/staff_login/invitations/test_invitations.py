@@ -227,6 +227,14 @@ def test_list_filters_invitations_by_state(brand, owner, web_client, time_machin
     assert [row.email for row in expired.context["cl"].result_list] == ["late@example.com"]
 
 
+def test_invitation_is_found_however_its_address_is_capitalised(brand, owner):
+    invite(owner, brand)
+
+    page = browser(owner).get(address("staff_login.invitation"), {"q": EMAIL.capitalize()})
+
+    assert [row.email for row in page.context["cl"].result_list] == [EMAIL]
+
+
 @pytest.mark.parametrize("limit", ["invitation", "invitation_address"])
 def test_invitations_are_rate_limited(brand, owner, settings, limit):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, limit: "1/hour"}

@@ -14,6 +14,7 @@ from django.views.decorators.debug import sensitive_variables
 from portal.base.confirmation import ReasonForm
 from portal.base.links import admin_address
 from portal.base.tenant_admin import TenantAdmin
+from portal.shell import saved_drafts
 from portal.unfold import SelectWidget
 
 OVERLAPS = [(24, gettext_lazy("1 day")), (1, gettext_lazy("1 hour")), (24 * 7, gettext_lazy("7 days"))]
@@ -56,6 +57,7 @@ class SecretOnceAdmin(TenantAdmin):
     @method_decorator(never_cache)
     def secret_page(self, request: HttpRequest, row: Any, text: str) -> HttpResponse:
         """Answers directly instead of redirecting: no cookie, session or cache ever holds the secret."""
+        saved_drafts.mark_saved(request)
         context = {
             "title": self.secret_title,
             "explanation": self.secret_text(row),

@@ -7,7 +7,7 @@ from django.test import Client
 
 from brands.models.tenants import Brand
 from tests.support import factories
-from tests.support.portal import address, browser, form_of, staff
+from tests.support.portal import address, browser, form_of, staff, text
 
 pytestmark = pytest.mark.django_db
 DRAFT = "0a1b2c"
@@ -26,6 +26,16 @@ def submit_product(client: Client, brand: Brand, **fields: Any) -> Any:
 
 def test_saved_form_sets_the_cookie(brand: Brand) -> None:
     assert saved_draft_ids(submit_product(browser(staff(brand)), brand, sku="mug")) == DRAFT
+
+
+def test_form_that_is_answered_with_a_secret_sets_the_cookie(brand: Brand) -> None:
+    client, url = browser(staff(brand)), address("brands.apikey", "add")
+    form = {**form_of(client.get(url)), "name": "Shop", "kind": "app", "reason": "A new shop", "draft": DRAFT}
+
+    created, rejected = client.post(url, form), client.post(url, {**form, "name": ""})
+
+    assert "Copy the new key" in text(created)
+    assert (saved_draft_ids(created), saved_draft_ids(rejected)) == (DRAFT, "")
 
 
 def test_rejected_form_does_not_set_the_cookie(brand: Brand) -> None:

@@ -45,6 +45,7 @@ def join(
     """
     try:
         with transaction.atomic():
+            staff.lock_ownership()
             invitations.mark_accepted(invitation, at=audit_context.at)
             user = account_of(invitation)
             if user is None:
@@ -75,6 +76,7 @@ def accept(invitation: Invitation, *, user: User, origin: str, audit_context: Au
     if user.email != invitation.email or not (user.is_active and user.is_staff):
         raise Invalid(_("This invitation is for another account."))
     with transaction.atomic():
+        staff.lock_ownership()
         invitations.mark_accepted(invitation, at=audit_context.at)
         staff_role = _give_role(invitation, user, audit_context)
         mails.write(

@@ -121,7 +121,8 @@ def owners_of(brand: Brand) -> Iterable[int]:
 def lock_ownership() -> None:
     """Wait for concurrent changes of roles, and block others until this transaction ends.
 
-    Two owners who remove each other's role at the same time would otherwise both see the other one remain.
+    Two owners who remove each other's role at the same time would otherwise both see the other one remain. Take it
+    before the lock of an invitation: who loses a role also loses the invitations that they sent.
     """
     advisory_locks.lock(Lock.OWNERSHIP)
 

@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum, auto
+from smtplib import SMTPDataError, SMTPRecipientsRefused
 from typing import Any
 
 from celery import current_app
@@ -43,8 +45,17 @@ REPORTS = (StaffMail.Kind.REPORT, StaffMail.Kind.REPORT_FAILED)
 PAGES = {StaffMail.Kind.PASSWORD_LINK: "admin:new_password", StaffMail.Kind.FACTORS_LINK: "admin:remove_factors"}
 SALT = "staff mail"
 AT_ONCE = 20
+REJECTIONS = (SMTPRecipientsRefused, SMTPDataError, *UNWRITABLE)  # of one mail; others may be accepted
 RETENTION = timedelta(days=7)
 MAX_TEXT_LENGTH = 1000
+
+
+class Outcome(Enum):
+    """What became of an attempt to send a mail."""
+
+    DONE = auto()
+    REJECTED = auto()
+    NO_SERVER = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +126,21 @@ def call_worker() -> None:
 def send_due(*, at: datetime) -> int:
     """Send waiting mails, each in its own transaction. Returns how many were done.
 
-    Login links come first. A mail that the server rejects does not stop the others.
+    Login links come first. A mail that the server rejects does not delay the others.
     """
     done = 0
     for kinds in (LOGIN_LINKS, OTHER_MAILS):
-        while done < AT_ONCE and _send_one(kinds, at):
-            done += 1
+        tried: list[int] = []
+        while done < AT_ONCE and len(tried) < AT_ONCE:
+            outcome = _send_one(kinds, at, tried)
+            if outcome is None or outcome is Outcome.NO_SERVER:
+                break
+            done += outcome is Outcome.DONE
     return done
 
 
-def _send_one(kinds: Sequence[str], at: datetime) -> bool:
+def _send_one(kinds: Sequence[str], at: datetime, tried: list[int]) -> Outcome | None:
+    """Try the next mail that is not in `tried`, and add its id there. None if no other mail waits."""
     with transaction.atomic():
         waiting = StaffMail.objects.select_for_update(skip_locked=True, of=("self",)).select_related(
             "user", "invitation__brand", "invitation__invited_by"
@@ -132,54 +148,56 @@ def _send_one(kinds: Sequence[str], at: datetime) -> bool:
         unsent = waiting.filter(sent_at=None, attempts__lt=MAX_ATTEMPTS, kind__in=kinds)
         # Invitations and changes come before warnings, as a brand may cause many, and warnings before reports.
         is_warning, is_report = (ExpressionWrapper(Q(kind__in=each), BooleanField()) for each in (WARNINGS, REPORTS))
-        mail = unsent.order_by("attempts", is_report, is_warning, "id").first()
+        mail = unsent.exclude(pk__in=tried).order_by("attempts", is_report, is_warning, "id").first()
         if mail is None:
-            return False
+            return None
         mail.attempts += 1
-        if _is_done(mail, at):
+        tried.append(mail.pk)
+        outcome = _send(mail, at)
+        if outcome is Outcome.DONE:
             mail.sent_at = at
         if mail.sent_at or mail.attempts >= MAX_ATTEMPTS:
             mail.text = ""  # it may contain a name, and is no longer needed
         mail.save(update_fields=["attempts", "sent_at", "text"])
-        return mail.sent_at is not None
+        return outcome
 
 
-def _is_done(mail: StaffMail, at: datetime) -> bool:
-    """Whether the mail server accepted it, or it has no recipient."""
+def _send(mail: StaffMail, at: datetime) -> Outcome:
+    """Try to send the mail. DONE also if it has no recipient."""
     if mail.invitation is not None:
         token = invitations.new_token(invitation_id=mail.invitation.pk, at=at)
         if not token:
-            return True
+            return Outcome.DONE
         link = mail.origin + reverse("admin:accept_invitation", args=[token])
         colleague = User.objects.filter(email=mail.invitation.email, is_staff=True).first()
         language = staff.language_of(colleague, brand_id=mail.invitation.brand_id)
-        taken = _deliver(mail, mail.invitation.email, language, {"invitation": mail.invitation, "link": link})
-        if taken:
+        outcome = _deliver(mail, mail.invitation.email, language, {"invitation": mail.invitation, "link": link})
+        if outcome is Outcome.DONE:
             invitations.mark_mailed(invitation_id=mail.invitation.pk, at=at)
         else:
             invitations.mark_failed(invitation_id=mail.invitation.pk)
-        return taken
+        return outcome
     if mail.user is None or not mail.user.is_active:
-        return True
+        return Outcome.DONE
     language = mail.language or staff.language_of(mail.user)
     return _deliver(mail, mail.user.email, language, {"user": mail.user, "link": link_of(mail, mail.user)})
 
 
-def _deliver(mail: StaffMail, email: str, language: str, context: dict[str, Any]) -> bool:
-    """Whether the mail server accepted it. An error in one mail must not block those behind it."""
+def _deliver(mail: StaffMail, email: str, language: str, context: dict[str, Any]) -> Outcome:
+    """Give the mail to the server. An error in one mail must not block those behind it."""
     try:
         with transaction.atomic(), languages.override(language):
             message = _message_of(mail, email, language, {"mail": mail, **context})
         message.send()
     except (OSError, *UNWRITABLE) as error:  # smtplib's errors are OSErrors too
         logger.warning("A mail to staff was not taken: %s", type(error).__name__)
-        return False
+        return Outcome.REJECTED if isinstance(error, REJECTIONS) else Outcome.NO_SERVER
     except Exception as error:
         if is_outage(error):
             raise
         logger.exception("The mail %s to staff could not be written or sent.", mail.pk)
-        return False
-    return True
+        return Outcome.REJECTED
+    return Outcome.DONE
 
 
 def _message_of(mail: StaffMail, email: str, language: str, context: dict[str, Any]) -> EmailMultiAlternatives:

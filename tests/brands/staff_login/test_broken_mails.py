@@ -42,11 +42,14 @@ def write(user):
     return mails.write(user=user, kind=StaffMail.Kind.NOTIFICATION, origin=PORTAL, text=lambda: "Ready.")
 
 
-def test_undeliverable_mail_is_moved_behind_others(brand, owner, colleague, mail_server):
+def test_undeliverable_mail_does_not_delay_others(brand, owner, colleague, mail_server):
     broken = invite(brand, owner, BROKEN)
+    for number in range(3):
+        invite(brand, owner, f"{number}@example.com")
+        mail_server.rejections[f"{number}@example.com"] = "550 no such user"
     write(colleague)
 
-    assert [mails.send_due(at=timezone.now()) for _ in range(2)] == [0, 1]
+    assert [mails.send_due(at=timezone.now()) for _ in range(2)] == [1, 0]
 
     assert mail_server.recipients == [colleague.email]
     broken.refresh_from_db()
@@ -54,7 +57,18 @@ def test_undeliverable_mail_is_moved_behind_others(brand, owner, colleague, mail
     assert StaffMail.objects.get(invitation=broken).attempts == 2
 
 
-def test_mail_that_cannot_be_rendered_is_moved_behind_others(colleague, monkeypatch):
+def test_no_other_mail_is_tried_without_a_server(colleague, settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 9
+    first, second = write(colleague), write(colleague)
+
+    assert mails.send_due(at=timezone.now()) == 0
+    for mail_, attempts in ((first, 1), (second, 0)):
+        mail_.refresh_from_db()
+        assert mail_.attempts == attempts
+
+
+def test_mail_that_cannot_be_rendered_does_not_delay_others(colleague, monkeypatch):
     render = mails.render_to_string
     answers = iter([KeyError("no such word")])
 
@@ -66,10 +80,9 @@ def test_mail_that_cannot_be_rendered_is_moved_behind_others(colleague, monkeypa
     first, second = write(colleague), write(colleague)
     monkeypatch.setattr(mails, "render_to_string", failing_once)
 
-    assert mails.send_due(at=timezone.now()) == 0
+    assert mails.send_due(at=timezone.now()) == 1
     first.refresh_from_db()
     assert (first.attempts, first.sent_at) == (1, None)
-    mails.send_due(at=timezone.now())
     second.refresh_from_db()
     assert second.sent_at
 

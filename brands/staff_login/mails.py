@@ -20,7 +20,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.crypto import constant_time_compare
+from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import get_language_bidi
 from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
@@ -219,11 +219,17 @@ def _message_of(mail: StaffMail, email: str, language: str, context: dict[str, A
 
 
 def link_of(mail: StaffMail, user: User) -> str:
-    """The link, created with the mail and not stored; a new password ends it. Or a page that requires a login."""
+    """The link, created with the mail and not stored; a new password or address ends it. Or a page that requires a
+    login."""
     if mail.kind not in PAGES:
         return mail.origin + mail.path if mail.path else ""
-    token = signing.dumps([mail.pk, user.pk, tokens.fingerprint(user)], salt=SALT + mail.kind)
+    token = signing.dumps([mail.pk, user.pk, _fingerprint(user)], salt=SALT + mail.kind)
     return mail.origin + reverse(PAGES[StaffMail.Kind(mail.kind)], args=[token])
+
+
+def _fingerprint(user: User) -> str:
+    """Changes with the user's password, epoch and address."""
+    return salted_hmac(SALT, f"{tokens.fingerprint(user)} {user.email}", algorithm="sha256").hexdigest()[:16]
 
 
 def opened(*, kind: StaffMail.Kind, token: str) -> Opened:
@@ -234,7 +240,7 @@ def opened(*, kind: StaffMail.Kind, token: str) -> Opened:
         raise ended() from None
     user = User.objects.filter(pk=user_id, is_active=True, is_staff=True).first()
     fresh = StaffMail.objects.filter(pk=mail_id, user=user_id, kind=kind, used_at=None).exists()
-    if user is None or not fresh or not constant_time_compare(fingerprint, tokens.fingerprint(user)):
+    if user is None or not fresh or not constant_time_compare(fingerprint, _fingerprint(user)):
         raise ended()
     return Opened(user, mail_id)
 

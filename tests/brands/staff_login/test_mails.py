@@ -10,6 +10,7 @@ from brands.models.people import StaffRole
 from brands.models.tenants import BrandHostname
 from brands.staff_login import factors, mails
 from brands.staff_login.models import Factor, StaffMail
+from brands.staff_login.staff import save_account
 from core.errors import Invalid
 from tests.brands.staff_login.signing_in import add_app, is_logged_in, links_sent, submit_password
 from tests.support import factories
@@ -112,6 +113,14 @@ def test_link_leads_to_the_portals_url_whatever_host_was_called(brand, colleague
 def test_expired_link_is_rejected(colleague, web_client, time_machine):
     link = password_link(web_client, colleague)
     time_machine.move_to(timezone.now() + mails.LIFE[StaffMail.Kind.PASSWORD_LINK], tick=True)
+
+    assert "has expired" in web_client.get(link).content.decode()
+
+
+def test_link_to_a_former_address_is_rejected(colleague, web_client):
+    link = password_link(web_client, colleague)
+    colleague.email = "new@example.com"
+    save_account(user=colleague, fields=["email"])
 
     assert "has expired" in web_client.get(link).content.decode()
 

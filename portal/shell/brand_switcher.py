@@ -59,7 +59,7 @@ def address_after_switch(address: str) -> str:
     """
     try:
         match = resolve(urlsplit(address).path)
-    except Resolver404:
+    except (Resolver404, ValueError):  # urlsplit raises the latter
         return reverse("admin:index")
     page, _, what = (match.url_name or "").rpartition("_")
     if match.namespaces == ["admin"] and page in pages() and what in {*FORMS, "changelist"}:

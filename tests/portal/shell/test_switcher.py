@@ -174,6 +174,7 @@ def test_superuser_with_one_brand_chosen_can_add_another(brands: list[Brand]) ->
         ("https://elsewhere.example.com/admin/authcodes/product/", "/admin/authcodes/product/"),
         ("https://elsewhere.example.com/", "/admin/"),
         ("//elsewhere.example.com", "/admin/"),
+        ("//[", "/admin/"),
         ("javascript:alert(1)", "/admin/"),
         ("/admin/logout/", "/admin/"),
         ("", "/admin/"),

@@ -32,10 +32,10 @@ def page(request: HttpRequest, name: str = sections.START) -> HttpResponseBase:
 
 
 def image(request: HttpRequest, name: str) -> HttpResponseBase:  # noqa: ARG001 - a view
-    """A picture of the guide. The address gives no more than a name without folders."""
-    path = sections.folder() / "images" / name
-    kind = PICTURES.get(path.suffix)
-    if kind is None or PurePosixPath(name).name != name or not path.is_file():
+    """A picture of the guide: a file of its folder, whatever else the address names."""
+    path = next((each for each in (sections.folder() / "images").glob("*") if each.name == name), None)
+    kind = PICTURES.get(path.suffix) if path else None
+    if path is None or kind is None:
         raise Http404
     response = HttpResponse(path.read_bytes(), content_type=kind)
     response["Cache-Control"] = "private, max-age=86400"

@@ -38,11 +38,6 @@ class SavedListForm(TenantForm):
 
     user: User  # who submits the form
 
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean()
-        cleaned["name"] = cleaned.get("name", "").strip()
-        return cleaned
-
 
 class NewSavedListForm(SavedListForm):
     """The same, with what is saved: a list and the query string of its address, which the list must accept."""

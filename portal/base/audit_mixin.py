@@ -1,6 +1,7 @@
 """Portal pages that record their changes in the audit log, and show it as each row's history."""
 
 import copy
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC
 from typing import Any
@@ -152,21 +153,24 @@ def when(entry: AuditLogEntry) -> SafeString:
     return local_time.display_moment(entry.at, entry.brand.zone if entry.brand else UTC)
 
 
-def stored_rows(formset: Any) -> dict[Any, Model]:
-    """The rows of an inline table that its forms change, as they are in the database, by id."""
-    ids = [form.instance.pk for form in formset.initial_forms if form.has_changed()]
-    rows: dict[Any, Model] = formset.model._base_manager.in_bulk(ids)
-    return rows
+def stored_rows(formset: Any) -> dict[int, Model]:
+    """The rows of an inline table that its forms change, as they are in the database. By the identity of the form's
+    instance, because a deleted one has no key any more."""
+    instances = [form.instance for form in formset.initial_forms if form.has_changed()]
+    rows = formset.model._base_manager.in_bulk([instance.pk for instance in instances])
+    return {id(instance): rows[instance.pk] for instance in instances if instance.pk in rows}
 
 
-def changes_of_tables(tables: Iterable[tuple[Any, Mapping[Any, Model]]]) -> Iterator[tuple[str, tuple[Any, Any]]]:
+def changes_of_tables(tables: Iterable[tuple[Any, Mapping[int, Model]]]) -> Iterator[tuple[str, tuple[Any, Any]]]:
     """The changes of the inline tables in a form, after they are saved: each formset with its rows before."""
     for formset, before in tables:
         title = formset.model._meta.verbose_name
         rows: list[tuple[Model, dict[str, tuple[Any, Any]]]] = [
             *((row, audit_log.changes(None, row)) for row in formset.new_objects),
-            *((row, audit_log.changes(before[row.pk], row)) for row, _names in formset.changed_objects),
-            *((row, audit_log.changes(row, None)) for row in formset.deleted_objects),
+            *((row, audit_log.changes(before.get(id(row)), row)) for row, _names in formset.changed_objects),
+            *((row, audit_log.changes(before.get(id(row), row), None)) for row in formset.deleted_objects),
         ]
-        for row, changes in rows:
-            yield from ((f"{title} {row}: {name}", values) for name, values in changes.items())
+        names = Counter(str(row) for row, _changes in rows)
+        for number, (row, changes) in enumerate(rows, 1):
+            place = f"{title} {row}" if names[str(row)] == 1 else f"{title} {row} ({number})"
+            yield from ((f"{place}: {name}", values) for name, values in changes.items())

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial, update_wrapper
 from typing import Any
 
+from django.contrib import messages
 from django.contrib.admin.views.autocomplete import AutocompleteJsonView
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
@@ -15,6 +16,7 @@ from django.db.models import ForeignKey
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
+from django.shortcuts import redirect
 from django.template.response import SimpleTemplateResponse, TemplateResponse
 from django.templatetags.static import static
 from django.urls import path, reverse
@@ -28,10 +30,10 @@ from brands import audit_log
 from brands.audit_log import AuditedChange
 from brands.identity import login_throttle, roles
 from brands.models.people import User
-from brands.staff_login import sessions
+from brands.staff_login import sessions, steps
 from brands.tenants import request_brands
 from core.db import row_guard
-from core.errors import QuotaReached
+from core.errors import DomainError, QuotaReached
 from portal.base.audit_mixin import audit_context
 from portal.base.tenant_scope import staff_user
 from portal.guide import pages as guide
@@ -153,6 +155,13 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
         return {**super().each_context(request), **switch, "portal_languages": language.choices()}
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Guesses of the old password are counted with those of the page that confirms it."""
+        if request.method == "POST":
+            try:
+                steps.count_try(staff_user(request))
+            except DomainError as error:
+                messages.error(request, error.message)
+                return redirect("admin:password_change")
         with row_guard.disabled("logins belong to no brand"), transaction.atomic():
             answer: HttpResponse = password_login_only(super().password_change)(request, extra_context)
             if request.method == "POST" and answer.status_code == 302 and sessions.scope_of(request) is None:

@@ -244,6 +244,18 @@ def test_changed_password_ends_the_other_sessions_and_their_rows(colleague, logg
     assert StaffSession.objects.filter(user=colleague).count() == 1
 
 
+def test_guesses_of_the_old_password_are_limited(colleague, logged_in, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "second_factor": "2/hour"}
+    new = "an0ther-pass-phrase"
+    for old in ("guess", "another guess", factories.PASSWORD):
+        data = {"old_password": old, "new_password1": new, "new_password2": new}
+        answer = logged_in.post("/admin/password_change/", data, follow=True)
+
+    assert "Too many requests" in answer.content.decode()
+    colleague.refresh_from_db()
+    assert not colleague.check_password(new)
+
+
 def test_new_password_lets_the_user_in_again_after_others_have_used_up_the_attempts(colleague, logged_in, settings):
     settings.LOGIN_TRIES_PER_DAY = 3
     for number in range(3):

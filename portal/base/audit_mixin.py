@@ -155,7 +155,7 @@ def when(entry: AuditLogEntry) -> SafeString:
 
 def stored_rows(formset: Any) -> dict[int, Model]:
     """The rows of an inline table that its forms change, as they are in the database. By the identity of the form's
-    instance, because a deleted one has no key any more."""
+    instance, because one that is deleted loses its key."""
     instances = [form.instance for form in formset.initial_forms if form.has_changed()]
     rows = formset.model._base_manager.in_bulk([instance.pk for instance in instances])
     return {id(instance): rows[instance.pk] for instance in instances if instance.pk in rows}

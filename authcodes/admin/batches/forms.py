@@ -202,7 +202,8 @@ def worst_case(batch: BatchRange, values: dict[str, Any]) -> str:
     """A message: the most points that the batch's codes can pay with these values, and that a reason is needed."""
     limit = values.get("scan_limit", batch.scan_limit)
     points = values.get("points_per_scan", batch.points_per_scan)
-    points = points or (batch.product.redeem_point_value if batch.product else None)
+    if points is None:  # 0 leaves it to the member's level, whatever the product says
+        points = batch.product.redeem_point_value if batch.product else None
     totals = {"codes": grouped(batch.quantity)}
     if limit is None:
         message = ngettext(

@@ -68,15 +68,22 @@ class BatchStateFilter(StateFilter):
 
     title = _("state")
     parameter_name = "state"
-    states = {"ready": _("Ready"), "unfinished": _("Not finished"), "expired": _("Expired"), "recalled": _("Recalled")}
+    states = {
+        "ready": _("Ready"),
+        "unfinished": _("Not finished"),
+        "expired": _("Expired"),
+        "recalled": _("Recalled"),
+        "undone": _("Undone"),
+    }
 
     def condition(self, state: str, brands: Sequence[Brand]) -> Q:
         recalled, expired = Q(recall__isnull=False), filters.batches_expired(brands=brands)
-        made = Q(generated_count=F("quantity"))
+        undone, made = Q(quantity=0), Q(generated_count=F("quantity"))
         return {
             "recalled": recalled,
             "expired": ~recalled & expired,
-            "ready": ~recalled & ~expired & made,
+            "undone": ~recalled & ~expired & undone,
+            "ready": ~recalled & ~expired & ~undone & made,
             "unfinished": ~recalled & ~expired & ~made,
         }[state]
 

@@ -12,12 +12,13 @@ from authcodes.codes.spans import Span
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.printing.runs import printed_spans
+from authcodes.recalls import recalls
 from authcodes.scanning import scan as scanning
 from authcodes.scanning.types import ScanContext, ScanLocation
 from jobs.models import Job
 from tests.authcodes.batches.batch_pages import page, stage
 from tests.support import factories
-from tests.support.portal import address, browser, links, staff, text
+from tests.support.portal import address, browser, form_of, links, staff, text
 from tests.support.portal import print_run_of as print_run
 
 pytestmark = pytest.mark.django_db
@@ -194,3 +195,39 @@ def test_missing_codes_are_counted(client, brand, missing, expected_text):
     BatchRange.objects.filter(pk=batch.pk).update(quantity=4 + missing)
 
     assert expected_text in text(page(client, batch))
+
+
+# --- Settings, and the state in the list
+
+
+def test_cost_of_a_batch_with_0_points_is_that_of_levels_and_not_of_its_product(client, brand):
+    product = factories.product(brand, redeem_point_value=10)
+    batch = factories.batch(brand, product=product, quantity=25, scan_limit=2)
+    url = address("authcodes.batchrange", "change", batch.pk)
+
+    response = client.post(url, {**form_of(client.get(url)), "points_per_scan": 0})
+
+    assert "These 25 codes then earn the points of each member&#x27;s level, up to 50 times in total." in text(response)
+
+
+def test_state_filter_lists_each_batch_by_its_badge(client, brand):
+    long_ago = timezone.now() - timedelta(days=30)
+    batches_by_badge = {
+        "Ready": factories.batch(brand),
+        "Stopped: 0 %": factories.batch(brand),
+        "Expired": factories.batch(brand, expiration_date=brand.day_at(long_ago), at=long_ago),
+        "Recalled": factories.batch(brand),
+        "Undone": factories.batch(brand),
+    }
+    BatchRange.objects.filter(pk=batches_by_badge["Stopped: 0 %"].pk).update(generated_count=0)
+    BatchRange.objects.filter(pk=batches_by_badge["Undone"].pk).update(
+        generated_count=0, quantity=0, printed_elsewhere=True
+    )
+    texts = dict.fromkeys(("recall_id", "contact", "message", "reason"), "x")
+    recalls.recall_batch(batch=batches_by_badge["Recalled"], at=timezone.now(), **texts)
+    badges = dict(zip(("ready", "unfinished", "expired", "recalled", "undone"), batches_by_badge, strict=True))
+
+    for state, badge in badges.items():
+        answer = client.get(address("authcodes.batchrange"), {"state": state})
+        assert list(answer.context["cl"].result_list) == [batches_by_badge[badge]], state
+        assert badge in text(answer)

@@ -262,16 +262,6 @@ def test_changing_points_of_existing_codes_shows_the_cost_and_needs_a_reason(cli
     assert AuditLogEntry.objects.filter(kind="authcodes.batchrange", reason="Autumn promotion").exists()
 
 
-def test_cost_of_a_batch_with_0_points_is_that_of_levels_and_not_of_its_product(client, brand):
-    product = factories.product(brand, redeem_point_value=10)
-    batch = factories.batch(brand, product=product, quantity=25, scan_limit=2)
-    url = address("authcodes.batchrange", "change", batch.pk)
-
-    response = client.post(url, {**form_of(client.get(url)), "points_per_scan": 0})
-
-    assert "These 25 codes then earn the points of each member&#x27;s level, up to 50 times in total." in text(response)
-
-
 def test_cost_of_unlimited_scans_is_shown_as_unlimited(client, batch):
     url = address("authcodes.batchrange", "change", batch.pk)
 

@@ -14,7 +14,7 @@ from scanpage.views import PageView
 TOPICS, CHANNELS = ("points", "offers", "safety"), ("email", "sms", "push")
 ALWAYS = ("safety", "email")  # recalls concern the customer's safety
 NAMES = ("first_name", "last_name")
-NOTHING: Mapping[str, str] = MappingProxyType({})
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 DONE = {"saved", "mailed", "linked", "writing"}
 
 
@@ -35,15 +35,16 @@ class ProfilePage(PageView):
         }
         return acts.get(request.POST.get("act", ""), self.redirect_to_page)()
 
-    def respond(self, about: dict[str, Any], *, typed: Mapping[str, str] = NOTHING, status: int = 200) -> HttpResponse:
+    def respond(self, about: dict[str, Any], *, typed: Mapping[str, Any] = NOTHING, status: int = 200) -> HttpResponse:
         answer = self.page_session.api.get("customer/profile")
         if not answer.is_good:
             if answer.status == 401 and not self.page_session.failed_refresh:
                 self.page_session.leave()
             return HttpResponseRedirect("/s/?account")
         profile = {**answer.data, **typed}
+        notifications = profile["notifications"]  # a form does not send the one that is always on
         switches = [
-            (topic, [(each, profile["notifications"][topic][each], (topic, each) == ALWAYS) for each in CHANNELS])
+            (topic, [(each, notifications[topic].get(each, True), (topic, each) == ALWAYS) for each in CHANNELS])
             for topic in TOPICS
         ]
         month, _hyphen, day = profile["birthday"].partition("-")
@@ -63,12 +64,13 @@ class ProfilePage(PageView):
         fields = {name: form.get(name, "")[:200] for name in (*typed, "phone", "language")}
         month, day = (form.get(f"birthday_{name}", "")[:2] for name in ("month", "day"))
         fields["birthday"] = f"{month:0>2}-{day:0>2}" if month or day else ""
-        answer = self.page_session.api.patch("customer/profile", {**fields, "notifications": choices})
-        return self.ended(answer, "saved", typed=fields)
+        typed_profile = {**fields, "notifications": choices}
+        return self.ended(self.page_session.api.patch("customer/profile", typed_profile), "saved", typed=typed_profile)
 
     def change_email(self) -> HttpResponse:
         email = self.request.POST.get("email", "")[:300]
-        return self.ended(self.page_session.api.post("auth/email/change", {"email": email}), "mailed")
+        answer = self.page_session.api.post("auth/email/change", {"email": email})
+        return self.ended(answer, "mailed", typed={"new_email": email})
 
     def change_password(self) -> HttpResponse:
         """Send a link to the customer's own address, as for a forgotten password."""
@@ -92,7 +94,7 @@ class ProfilePage(PageView):
         self.page_session.leave()
         return HttpResponseRedirect("/s/?erased", status=303)
 
-    def ended(self, answer: Answer, done: str, *, typed: Mapping[str, str] | None = None) -> HttpResponse:
+    def ended(self, answer: Answer, done: str, *, typed: Mapping[str, Any] | None = None) -> HttpResponse:
         """Redirect, or show the form again with the `typed` values if the API rejected them."""
         if answer.is_good:
             return self.redirect_to_page(f"?{done}")

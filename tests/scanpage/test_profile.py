@@ -123,6 +123,18 @@ def test_errors_of_the_api_are_displayed_on_the_page(member_browser, member):
     assert 'class="wrong" role="alert"' in visible_html(response)
 
 
+def test_rejected_changes_stay_in_the_form_for_another_try(member_browser):
+    switches = {"points/sms": "on", "offers/push": "on"}
+
+    response = submit(member_browser, "profile", first_name="Augusta", phone="12", language="de", **switches)
+
+    html = visible_html(response)
+    assert names_in_form(response)["first_name"] == "Augusta"
+    assert re.search(r'name="phone"[^>]* value="12"', html)
+    assert sorted(re.findall(r'name="(\w+/\w+)" checked', html)) == ["offers/push", "points/sms", "safety/email"]
+    assert 'value="ada@"' in visible_html(submit(member_browser, "email", email="ada@"))
+
+
 def test_change_of_the_address_waits_for_its_confirmation(member_browser, brand, member):
     submit(member_browser, "email", email="new@example.com")
 

@@ -62,6 +62,13 @@ def unconfirmed(preview: Preview, data: Mapping[str, Any]) -> str:
     return ""
 
 
+def show(form: Any, **values: str) -> None:
+    """Show these values instead of the submitted ones."""
+    form.data = form.data.copy()
+    for name, value in values.items():
+        form.data[name] = value
+
+
 def language_named(text: str) -> str:
     """The language of a test send; the first one if the value is invalid."""
     return Language(text).value if text in Language.values else Language.values[0]
@@ -136,7 +143,7 @@ class ConfirmedForm(AsciiDigits, metaclass=DeclarativeFieldsMetaclass):
         form: Any = self
         cleaned: dict[str, Any] = super().clean() or form.cleaned_data  # type: ignore[misc] # the form's
         if cleaned.get("confirmed_scope") not in {"", self.scope.fingerprint}:
-            self.show(confirmed_scope=self.scope.fingerprint)
+            show(form, confirmed_scope=self.scope.fingerprint)
             text = _(
                 "The codes to recall have changed since this page was opened. Check them above, then recall again."
             )
@@ -146,15 +153,8 @@ class ConfirmedForm(AsciiDigits, metaclass=DeclarativeFieldsMetaclass):
             if complaint:
                 form.add_error("confirmation", complaint)
         if self.preview.fingerprint != cleaned.get("previewed"):
-            self.show(previewed=self.preview.fingerprint, confirmation="")
+            show(form, previewed=self.preview.fingerprint, confirmation="")
         return cleaned
-
-    def show(self, **values: str) -> None:
-        """Show these values instead of the submitted ones."""
-        form: Any = self
-        form.data = form.data.copy()
-        for name, value in values.items():
-            form.data[name] = value
 
 
 class MessageForm(ConfirmedForm, forms.ModelForm):  # type: ignore[type-arg] # generic only in the stubs

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from authcodes.admin.recalls import summary
 from authcodes.admin.recalls.add_codes import AddCodesWizard
-from authcodes.admin.recalls.forms import RecallMailForm, ReturnForm, WithdrawForm, unconfirmed
+from authcodes.admin.recalls.forms import RecallMailForm, ReturnForm, WithdrawForm, show, unconfirmed
 from authcodes.admin.recalls.withdrawal_guards import preserve_typed_return, redirect_if_withdrawn
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
@@ -182,14 +182,16 @@ class RecallAdmin(AddCodesWizard):
         """Show what would be sent, then notify the customers who have not been notified yet."""
         recall = self.get_recall_to_change(request, pk)
         preview = recall_preview.of(recall, scopes.of_recall(recall))
-        form = RecallMailForm(request.POST if request.method == "POST" else None)
+        form = RecallMailForm(
+            request.POST if request.method == "POST" else None, initial={"previewed": preview.fingerprint}
+        )
         if request.method == "POST" and form.is_valid():
-            if complaint := unconfirmed(preview, form.cleaned_data):
-                form.add_error("confirmation", complaint)
-            else:
+            complaint = unconfirmed(preview, form.cleaned_data)
+            if not complaint:
                 return self.start_notifications(request, recall)
-        if form.data.get("previewed") != preview.fingerprint:
-            form = RecallMailForm(initial={"previewed": preview.fingerprint})
+            form.add_error("confirmation", complaint)
+            if form.cleaned_data["previewed"] != preview.fingerprint:
+                show(form, previewed=preview.fingerprint, confirmation="")
         context = {
             "title": _("Notify customers of recall %(recall)s?") % {"recall": recall},
             "original": recall,

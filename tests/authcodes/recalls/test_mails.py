@@ -99,6 +99,24 @@ def test_notifying_later_is_confirmed_and_redirects_to_the_recall(brand, custome
     assert Job.objects.filter(kind="notify-recall").count() == 1
 
 
+def test_outdated_confirmation_of_later_notifications_gets_a_message_and_can_be_repeated(
+    brand, customer, batch, post_form
+):
+    scan_codes(batch, customer)
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
+    url = address("authcodes.recall", "notify", recall.pk)
+    _answer, page_form = post_form(url)
+    scan_codes(batch, factories.customer(brand))
+
+    answer, form = post_form(url, previewed=page_form.initial["previewed"], confirmation="1")
+    assert "Check the preview, then enter the number of customers." in text(answer)
+    assert form["confirmation"].value() == ""
+    assert not Job.objects.exists()
+
+    post_form(url, previewed=form["previewed"].value(), confirmation="2")
+    assert Job.objects.filter(kind="notify-recall").count() == 1
+
+
 @pytest.mark.parametrize(
     ("contact", "link"),
     [

@@ -71,7 +71,7 @@ def same_line(known: RecallReturn, *, recall: Recall, pieces: int, returned_on: 
     """The line that the form has already entered. Raises BatchRejected if its values differ now."""
     if (known.recall_id, known.pieces, known.returned_on, known.note) != (recall.pk, pieces, returned_on, note):
         message = _("These pieces have already been entered: %(line)s. To correct them, enter another line.")
-        raise BatchRejected(message % {"line": known})
+        raise BatchRejected(message % {"line": known}, details={"is_entered": True})
     return known
 
 

@@ -3,6 +3,7 @@
 from datetime import date
 from functools import partial
 from typing import Any, ClassVar
+from uuid import uuid4
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -255,6 +256,8 @@ class RecallAdmin(AddCodesWizard):
             except BatchRejected as error:
                 place = error.details.get("field")
                 form.add_error(place if place in form.fields else None, error.message)
+                if error.details.get("is_entered"):
+                    show(form, form_id=str(uuid4()))  # sent again, it is the other line that the message asks for
             else:
                 self.message_user(request, _("Returned pieces entered."), messages.SUCCESS)
                 return redirect(f"{reverse('admin:authcodes_recall_change', args=[recall.pk])}#returned")

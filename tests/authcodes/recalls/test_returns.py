@@ -78,7 +78,7 @@ def test_posting_the_same_form_twice_enters_one_return(client, recall):
     assert "4 pieces came back" in text(client.get(address("authcodes.recall", "change", recall.pk)))
 
 
-def test_posting_the_same_form_with_other_pieces_is_rejected(client, recall):
+def test_posting_the_same_form_with_other_pieces_asks_for_another_line(client, recall):
     url, form_id = address("authcodes.recall", "returns", recall.pk), uuid.uuid4()
     data = {"pieces": 4, "returned_on": today(recall.brand), "note": "Bern", "form_id": form_id}
     client.post(url, data)
@@ -90,6 +90,11 @@ def test_posting_the_same_form_with_other_pieces_is_rejected(client, recall):
 
     assert "These pieces have already been entered" in text(answer)
     assert RecallReturn.objects.get().pieces == 4
+
+    other_line = {**data, "pieces": 2, "form_id": answer.context["return_form"]["form_id"].value()}
+    for _time in range(2):
+        assert client.post(url, other_line).status_code == 302
+    assert returns.of(recall).pieces == 6
 
 
 @pytest.mark.parametrize(

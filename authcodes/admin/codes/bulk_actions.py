@@ -29,6 +29,7 @@ from authcodes.models.products import Product
 from brands.identity import roles
 from brands.identity.roles import ACT, SCAN_VALUE
 from brands.scanned import MAX_CODE_LENGTH
+from core.errors import DomainError
 from core.numbers import grouped
 from portal.base.confirmation import ConfirmedAction
 from portal.base.tenant_admin import TenantAdmin
@@ -118,7 +119,7 @@ def change_range(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kin
                 return _execute(page, request, codes, requested)
             if step(request) == "preview":
                 page_context |= _preview_of(codes, requested)
-        except BatchRejected as error:
+        except DomainError as error:
             form.add_domain_error(error)
     return render(page, request, kind, **page_context)
 

@@ -10,6 +10,7 @@ from authcodes.models.codes import AuthCode
 from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext
 from brands.models.people import StaffRole
+from brands.models.quotas import BrandQuota
 from core.db.advisory_locks import LOCK_PAIR, LockOfRow
 from jobs.models import Job
 from tests.authcodes.codes.change_pages import errors, messages, send_codes
@@ -170,6 +171,18 @@ def test_many_codes_are_changed_by_a_job(client, owner, batch, monkeypatch):
     assert answer["Location"] == address("jobs.job", "change", job.pk)
     assert (job.kind, job.total, job.created_by, job.brand) == ("change-codes", 10, owner, batch.brand)
     assert not AuthCode.objects.deactivated().exists()
+
+
+def test_change_of_many_codes_above_the_quota_of_jobs_keeps_what_was_typed(client, brand, batch, monkeypatch):
+    monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 9)
+    BrandQuota.objects.create(brand=brand, resource="jobs", limit=1)
+    send(client, batch, "deactivate", "confirm")
+
+    answer = send(client, batch, "deactivate", "confirm", reason="stolen again")
+
+    assert "Your brand can start 1 jobs a day" in str(errors(answer))
+    assert answer.context["form"]["reason"].value() == "stolen again"
+    assert Job.objects.count() == 1
 
 
 @pytest.mark.parametrize("action", ACTIONS)

@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import Case, Q, QuerySet, Value, When
+from django.db.models import Case, CharField, Q, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.html import format_html
@@ -36,7 +36,7 @@ RELATED_ON_PAGE = ("brand", "product", "batch__recall", "campaign")
 COLOURS = {"success": "success", "warning": "warning", "error": "danger"}
 CUSTOMER = Case(
     When(CUSTOMER_IS_OURS, then="user__email"),
-    When(user__isnull=False, then=Value("another brand's customer")),
+    When(user__isnull=False, then=Value(_("another brand's customer"), output_field=CharField())),
 )
 
 

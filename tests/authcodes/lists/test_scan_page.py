@@ -3,7 +3,9 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib.admin import site
 from django.utils import timezone
+from django.utils.translation import override, trans_real
 
 from authcodes.admin.scan_meaning import MEANINGS, WARNINGS, answer_of_page
 from authcodes.models.batches import BatchRange
@@ -53,6 +55,17 @@ def test_first_customer_of_another_brand_is_not_named(brand):
     assert "stranger@example.com" not in html
     assert address("loyalty.userpoints", "change", other_account.pk) not in links(html)
     assert "another brand" in html
+
+
+def test_customers_of_other_brands_are_described_in_the_readers_language(brand, monkeypatch):
+    german = trans_real.translation("de")
+    monkeypatch.setattr(german, "gettext", lambda text: f"{text} (de)")
+    scan(factories.code(brand), user=factories.customer(factories.brand()))
+
+    with override("de"):
+        [listed] = site.get_model_admin(Scan).with_related(Scan.objects.all())
+
+    assert listed.customer_email == "another brand's customer (de)"
 
 
 def test_first_scan_may_be_by_a_guest(brand):

@@ -13,6 +13,16 @@ from scanpage.session_cookies import PageSession
 
 LINES = 5
 MAX_STAMPS = 12  # for a campaign with a higher goal, a bar says more
+# Reasons why a customer cannot have a reward, for scripts to show; the last is for any other.
+REWARD_ERROR_CODES = [
+    "NOT_ENOUGH_POINTS",
+    "LEVEL_TOO_LOW",
+    "OUT_OF_STOCK",
+    "REDEMPTION_LIMIT_REACHED",
+    "REDEMPTION_USED",
+    "UNDO_NOT_POSSIBLE",
+    "other",
+]
 
 
 def of(page_session: PageSession) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ redemption, not its code, because addresses end up in logs and histories.
 from io import BytesIO
 
 import qrcode
+from django.core.handlers.exception import response_for_exception
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -60,12 +61,12 @@ def reward_code(request: HttpRequest, redemption: int) -> HttpResponse:
     """The code as an SVG, for the customer of the redemption; 404 for anyone else."""
     page_session = page_session_of(request)
     rows = page_session.api.get("customer/loyalty/redemptions").data if page_session.is_customer else None
-    matrix = rows if isinstance(rows, list) else []
-    code = next((row["code"] for row in matrix if row["redemption_id"] == redemption and row["state"] == "good"), "")
-    if not code:
-        raise Http404
+    redemptions = rows if isinstance(rows, list) else []
+    good = {row["redemption_id"]: row["code"] for row in redemptions if row["state"] == "good"}
+    if redemption not in good:
+        return finished(page_session, response_for_exception(request, Http404()))
     content = BytesIO()
-    qrcode.make(code, image_factory=SvgPathImage, box_size=10, border=4).save(content)
+    qrcode.make(good[redemption], image_factory=SvgPathImage, box_size=10, border=4).save(content)
     return finished(page_session, HttpResponse(content.getvalue(), content_type="image/svg+xml"))
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.core.handlers.exception import response_for_exception
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone, translation
@@ -28,16 +29,6 @@ from scanpage.headers import protected
 from scanpage.languages import COOKIE, LANGUAGES, language_of
 from scanpage.session_cookies import PageSession
 
-# Reasons why a customer cannot have a reward, for scripts to show; the last is for any other.
-REWARD_ERROR_CODES = [
-    "NOT_ENOUGH_POINTS",
-    "LEVEL_TOO_LOW",
-    "OUT_OF_STOCK",
-    "REDEMPTION_LIMIT_REACHED",
-    "REDEMPTION_USED",
-    "UNDO_NOT_POSSIBLE",
-    "other",
-]
 YEAR = 365 * 86_400
 NONCE = re.compile(r"[A-Za-z0-9_-]{16,64}")
 
@@ -59,7 +50,13 @@ class PageView(View):
                 return protected(self.respond_without_brand(request, **kwargs))
             self.brand, self.code = brand, kwargs.get("code", "")
             self.page_session = PageSession.of(request, api_keys.of_scan_page(brand=brand, at=timezone.now()))
-            response = super().dispatch(request, *args, **kwargs)
+            try:
+                response = super().dispatch(request, *args, **kwargs)
+            except Http404 as error:  # its answer needs the cookies of a renewed session, too
+                response = response_for_exception(request, error)
+                response.headers["Cache-Control"] = "no-store"
+                self.page_session.finish(response)
+                return response
         self.page_session.finish(response)
         if request.GET.get("lang") == language:
             response.set_cookie(COOKIE, language, max_age=YEAR, samesite="Lax")
@@ -83,7 +80,7 @@ class PageView(View):
             "tab": self.tab,
             "legal": self.legal,
             "texts_to_accept": account.texts_to_accept(self.brand, self.page_session),
-            "reward_error_codes": REWARD_ERROR_CODES,
+            "reward_error_codes": account.REWARD_ERROR_CODES,
         }
         with timezone.override(zone):
             return render(self.request, template, {**page_context, **presenters.read(context, zone)}, status=status)

@@ -117,6 +117,17 @@ def test_qr_code_of_a_redemption_is_visible_only_to_its_member(brand):
     assert valid.code not in picture_path
 
 
+@pytest.mark.parametrize("path", ["/page/reward/1.svg", "/legal/terms"])
+def test_missing_page_still_sends_the_tokens_that_were_renewed_for_it(brand, path):
+    browser = logged_in_browser(brand, customer_with_password(brand))
+    del browser.client.cookies["page_access"]
+
+    response = browser.get(path)
+
+    assert (response.status_code, set(response.cookies)) == (404, {"page_access", "page_refresh"})
+    assert response["Cache-Control"] == "no-store"
+
+
 def test_reward_of_a_milestone_can_be_claimed(brand, deliver_events):
     browser = logged_in_browser(brand, customer_with_password(brand))
     factories.milestone(factories.campaign(brand), 1, reward_name="A facial", auto_claim=False)

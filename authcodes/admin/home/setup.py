@@ -44,11 +44,15 @@ class TrialScan:
 
 @dataclass(frozen=True, slots=True)
 class FirstSteps:
-    """`next_step`: the first step that is not done. `test_scan`: set once there is a code to scan."""
+    """`next_step`: the first step that is not done. `test_scan`: set once there is a code to scan.
+
+    `needs_address`: whether the scan waits for the brand's hostname. `address_page`: where the user may enter it.
+    """
 
     steps: tuple[Step, ...]
     test_scan: TrialScan | None
-    needs_address: str  # the page where the brand's missing address is entered; empty if the brand has one
+    needs_address: bool
+    address_page: str
     has_scans: bool
 
     @property
@@ -82,8 +86,9 @@ def of(request: HttpRequest, brands: Sequence[Brand]) -> FirstSteps | Waiting | 
     is_next = setup.batch and not setup.scan
     may_see_tags = may_print(request.user, brand.pk)
     scan = trial_scan(setup.code_id) if is_next and setup.hostname and setup.code_id and may_see_tags else None
-    needs_address = "" if setup.hostname or not is_next else reverse("admin:brands_brand_change", args=[brand.pk])
-    return FirstSteps(steps, scan, needs_address, setup.scan)
+    may_enter = brand.pk in roles.brand_scope(request.user, ADD, "brands.brandhostname")
+    address_page = reverse("admin:brands_brand_change", args=[brand.pk]) if may_enter else ""
+    return FirstSteps(steps, scan, is_next and not setup.hostname, address_page, setup.scan)
 
 
 def steps_of(request: HttpRequest, brand: Brand, setup: Setup) -> tuple[Step, ...]:

@@ -119,6 +119,20 @@ def test_recall_whose_customers_are_being_notified_gives_no_alert(brand: Brand) 
 # --- A new brand -----------------------------------------------------------------------------------------------------
 
 
+def test_only_operators_are_sent_to_the_page_that_enters_a_hostname() -> None:
+    brand = factories.brand(hostname="")
+    BrandHostname.objects.filter(brand=brand).delete()
+    factories.batch(brand)
+    users = portal.staff(is_superuser=True), portal.staff(brand)
+    page_address = portal.address("brands.brand", "change", brand.pk)
+
+    pages = [portal.text(portal.browser(user).get(reverse("admin:index"))) for user in users]
+
+    assert ["QR codes need the brand's web address." in each for each in pages] == [True, True]
+    assert [f'<a href="{page_address}">Enter a hostname</a>' in each for each in pages] == [True, False]
+    assert ["Ask the operator to enter a hostname." in each for each in pages] == [False, True]
+
+
 def test_setup_steps_of_a_new_brand_disappear_when_all_are_done() -> None:
     brand = factories.brand(hostname="")
     BrandHostname.objects.filter(brand=brand).delete()

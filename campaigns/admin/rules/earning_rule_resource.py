@@ -6,12 +6,14 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
+from brands.audit_log import AuditContext
 from brands.models.tenants import Brand
 from campaigns.earning import checks
 from campaigns.models.earning_rules import EarningRule
 from loyalty.admin.ceiling_resource import CeilingResource
 from portal.import_export.cells import NO, YES, BooleanCell, Column, column
 from portal.import_export.plans import Plan, PlannedRow
+from portal.import_export.resource import BATCH
 from portal.import_export.tables import Table
 
 MOMENT = _("Such as 2026-12-31 18:00, in the brand's time zone.")
@@ -98,6 +100,16 @@ class EarningRuleResource(CeilingResource):
         for row in rows:
             for name, text in checks.problems_of(row.instance).items():
                 row.add_error(name if name in self.fields else "", text)
+
+    def after_write(self, new: Sequence[PlannedRow], changed: Sequence[PlannedRow], context: AuditContext) -> None:
+        """Store since when a state holds: a rule pays for no welcome or birthday before it was activated."""
+        super().after_write(new, changed, context)
+        rules = [
+            row.instance for row in [*new, *changed] if row.before is None or row.before.state != row.instance.state
+        ]
+        for rule in rules:
+            rule.state_changed_by, rule.state_changed_at = context.user, context.at
+        EarningRule.objects.bulk_update(rules, ["state_changed_by", "state_changed_at"], batch_size=BATCH)
 
 
 def with_names(table: Table, brand: Brand) -> Table:

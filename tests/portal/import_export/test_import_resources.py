@@ -1,11 +1,15 @@
 """Levels, rewards, earning rules, printers and notification templates as files."""
 
+from datetime import timedelta
+
 import pytest
 from django.contrib import admin
+from django.utils import timezone
 
 from authcodes.models.prints import Printer
 from authcodes.models.products import Product
 from brands.models.audit import AuditLogEntry
+from campaigns.accrual import welcome
 from campaigns.models.earning_rules import EarningRule
 from core.encryption import EncryptedTextField
 from loyalty.models.external_system import ExternalSystem
@@ -322,3 +326,21 @@ def test_earning_rules_are_validated_as_on_their_page(brand, owner):
         5,
         False,
     )
+
+
+def test_rule_activated_by_a_file_welcomes_no_earlier_members(brand, owner):
+    """As on the rule's page: it pays from its activation on."""
+    paused_at = timezone.now() - timedelta(days=2)
+    rule = factories.earning_rule(brand, "member-welcome", 50, state="paused", state_changed_at=paused_at)
+    factories.customer(brand)
+
+    header = "name,kind,reward_value,state\n"
+    import_file(owner, RULE, brand, f"{header}{rule.name},member-welcome,50,active\nLogin,log-user-login,5,active\n")
+
+    rule.refresh_from_db()
+    assert (rule.state, rule.state_changed_by, rule.state_changed_at > paused_at) == ("active", owner, True)
+    assert welcome.publish_welcomes(at=timezone.now()) == 0
+    login = EarningRule.objects.get(name="Login")
+    assert login.state_changed_by == owner
+    import_file(owner, RULE, brand, f"{header}Login,log-user-login,6,active\n")
+    assert EarningRule.objects.get(name="Login").state_changed_at == login.state_changed_at

@@ -23,8 +23,7 @@ from core.numbers import grouped, is_id
 from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import Channel, Language, Template
 from loyalty.models.programme.segments import Segment
-from loyalty.notifications import catalogue, delivery, placeholders, rendering
-from loyalty.notifications.placeholders import BadText
+from loyalty.notifications import catalogue, delivery, rendering
 from loyalty.notifications.segments import broadcasts
 from portal.base.badges import badge
 
@@ -147,18 +146,16 @@ def draft(brand: Brand, texts: Mapping[str, Any], channels: Sequence[str], data:
         return {"draft": None}
     parts = texts[language]
     for part, text in parts.items():
-        try:
-            placeholders.check(text[: MAX_CHARACTERS[part] + 1], known=SLOTS)
-        except BadText as error:
-            return {"draft": {"language": str(Language(language).label), "problem": str(error)}}
+        problems = catalogue.problems_of(text, known=SLOTS, needed=frozenset(), longest=MAX_CHARACTERS[part])
+        if text and (problem := next(problems, "")):
+            return {"draft": {"language": str(Language(language).label), "problem": problem}}
     result: dict[str, Any] = {"language": str(Language(language).label), "direction": catalogue.direction(language)}
     for channel, key in ((Channel.EMAIL, "mail"), (Channel.PUSH, "short")):
         is_chosen = channel in channels if channel == Channel.EMAIL else {Channel.SMS, Channel.PUSH} & set(channels)
         if not is_chosen:
             continue
         text = broadcasts.message_text(texts, channel=channel, language=language)
-        cut = catalogue.MessageText(text.subject, text.body[: MAX_CHARACTERS["body"]])
-        composed = rendering.compose(rendering.sample(brand, Template.BROADCAST.value, channel, language), cut)
+        composed = rendering.compose(rendering.sample(brand, Template.BROADCAST.value, channel, language), text)
         result[key] = {"subject": composed.subject, "text": composed.text, "html": composed.html}
     return {"draft": result}
 

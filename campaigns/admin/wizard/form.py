@@ -269,11 +269,17 @@ class WizardForm(AsciiDigits, forms.Form):
         return result
 
 
+def has_usual_texts(milestone: Milestone) -> bool:
+    """Whether it pays points and its texts are those that the wizard writes."""
+    texts = (milestone.reward_name, milestone.translations)
+    return bool(milestone.reward_points) and texts == points_texts(milestone.reward_points)
+
+
 def initial_of(campaign: Campaign) -> dict[str, Any] | None:
     """The answers that make this campaign; None if it uses more than the wizard offers."""
     answers, zone = wizard_conditions.initial_of(campaign.conditions, brand=campaign.brand), campaign.brand.zone
     milestones = list(campaign.milestones.select_related("reward").order_by("threshold"))
-    is_plain = all(each.reward_points or each.reward_id for each in milestones)
+    is_plain = all(each.reward_id or has_usual_texts(each) for each in milestones)
     starts, ends = (each.astimezone(zone) if each else None for each in (campaign.starts_at, campaign.ends_at))
     if starts and starts <= timezone.now():
         starts = None  # it has no participants, so a new launch sets the start again

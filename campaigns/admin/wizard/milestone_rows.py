@@ -6,12 +6,14 @@ from decimal import Decimal
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.core.validators import MaxValueValidator
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
+from core import languages
 from core.numbers import format_number, grouped
 from core.translations import TRANSLATION_LANGUAGES
 from loyalty.models.rewards import Reward
@@ -37,11 +39,15 @@ class Row:
 
 def points_texts(points: Decimal) -> tuple[str, dict[str, dict[str, str]]]:
     """What members read if a milestone pays points, and its translations. The brand may change them later."""
-    number, is_one = format_number(points), points == 1
+    is_one = points == 1
     arabic = "نقاط" if points == int(points) and 3 <= points <= 10 else "نقطة"
-    texts = {"de": f"{number} {'Punkt' if is_one else 'Punkte'}", "ar": f"{number} {arabic}"}
-    base = f"{number} {'point' if is_one else 'points'}"
-    return base, {language: {"reward_name": texts[language]} for language in TRANSLATION_LANGUAGES}
+    units = {"en": "point" if is_one else "points", "de": "Punkt" if is_one else "Punkte", "ar": arabic}
+
+    def text(language: str) -> str:
+        with languages.override(language):
+            return f"{format_number(points)} {units[language]}"
+
+    return text(settings.LANGUAGE_CODE), {each: {"reward_name": text(each)} for each in TRANSLATION_LANGUAGES}
 
 
 def row_fields(number: int, gives: Sequence[tuple[str, str]], most: MaxValueValidator) -> dict[str, forms.Field]:

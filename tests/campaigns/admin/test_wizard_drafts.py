@@ -84,6 +84,26 @@ def test_starting_a_replay_saves_the_draft_and_starts_a_job(client, brand):
     assert "data-job" in text(client.get(address(LABEL, "plan", campaign.pk)))
 
 
+def test_texts_of_a_points_milestone_do_not_depend_on_the_language_of_staff(brand):
+    brand.max_points_per_scan = 5000
+    brand.save()
+    german = browser(staff(brand, portal_language="de"))
+
+    campaign = save_draft(german, points_1="1500")
+
+    milestone = campaign.milestones.get()
+    assert (milestone.reward_name, milestone.translations["de"]) == ("1,500 points", {"reward_name": "1.500 Punkte"})
+    assert browser(staff(brand)).get(address(LABEL, "plan", campaign.pk)).status_code == 200
+
+
+@pytest.mark.parametrize("fields", [{"reward_name": "A present"}, {"translations": {"de": {"reward_name": "Da!"}}}])
+def test_wizard_does_not_overwrite_texts_that_staff_wrote_for_a_milestone(client, fields):
+    campaign = save_draft(client)
+    campaign.milestones.update(**fields)
+
+    assert client.get(address(LABEL, "plan", campaign.pk))["location"] == address(LABEL, "change", campaign.pk)
+
+
 def test_launched_campaign_can_no_longer_be_edited_in_the_wizard(client, brand):
     campaign = save_draft(client)
     plan = client.get(address(LABEL, "plan", campaign.pk))

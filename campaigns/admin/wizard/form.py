@@ -34,8 +34,6 @@ from core.translations import NAMES, TRANSLATION_LANGUAGES
 from portal.base.forms import DayField
 from portal.unfold import CheckboxesWidget, NumberWidget, RadioWidget, SelectWidget, SwitchWidget, TextWidget
 
-MAX_CHOICES = 100  # offered products and batches; the campaign's own form can search all of them
-
 
 def checkboxes(label: Any, help_text: Any = "") -> forms.MultipleChoiceField:
     return forms.MultipleChoiceField(label=label, required=False, help_text=help_text, widget=CheckboxesWidget)
@@ -126,12 +124,12 @@ class WizardForm(AsciiDigits, forms.Form):
             self.fields.update(row_fields(number, gives, most))
 
     def _offer(self, name: str, of: str) -> None:
-        """Offer the brand's choices; what the form has ticked remains available."""
+        """Offer the brand's first choices, and what is ticked; the campaign's own form can search all of them."""
         field: Any = self.fields[name]
-        offered = choices.options(self.brand, of)[:MAX_CHOICES]
+        offered = choices.options(self.brand, of)
         ticked = self.initial.get(name) or (self.data.getlist(name) if hasattr(self.data, "getlist") else [])
         ids = [int(each) for each in ticked if is_id(str(each))]
-        missing = choices.labels_of(self.brand, of, set(ids) - {int(k) for k, _v in offered if k.isdigit()})
+        missing = choices.labels_of(self.brand, of, set(ids) - {int(key) for key, _label in offered if is_id(key)})
         field.choices = [*offered, *((str(key), text) for key, text in missing.items())]
 
     # --- Output for the page

@@ -39,6 +39,19 @@ def checkboxes(label: Any, help_text: Any = "") -> forms.MultipleChoiceField:
     return forms.MultipleChoiceField(label=label, required=False, help_text=help_text, widget=CheckboxesWidget)
 
 
+# What `fill` sets, except for the name and the start.
+COMPARED = (
+    "type",
+    "step_by",
+    "target_value",
+    "is_repeatable",
+    "conditions",
+    "budget",
+    "ends_at",
+    "translations",
+)
+
+
 class WizardForm(AsciiDigits, forms.Form):
     """All steps in one form; each error is reported at its field."""
 
@@ -265,6 +278,21 @@ class WizardForm(AsciiDigits, forms.Form):
                 made.reward_name = made.reward.name
             result.append((made, new))
         return result
+
+    def makes(self, stored: Campaign, *, launches: bool) -> bool:
+        """Whether the answers make this campaign and its milestones. A launch may have set its start."""
+        made = Campaign(brand=self.brand)
+        self.fill(made)
+        if stored.is_active != launches or made.starts_at not in {None, stored.starts_at}:
+            return False
+        rows = [
+            (each.threshold, new or each.reward_name, each.reward_points, each.auto_claim)
+            for each, new in self.milestones_of(made)
+        ]
+        stored_rows = stored.milestones.values_list("threshold", "reward_name", "reward_points", "auto_claim")
+        return sorted(rows) == sorted(stored_rows) and all(
+            getattr(made, name) == getattr(stored, name) for name in COMPARED
+        )
 
 
 def has_usual_texts(milestone: Milestone) -> bool:

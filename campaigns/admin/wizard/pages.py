@@ -33,7 +33,7 @@ from portal.base.audit_mixin import audit_context
 from portal.shell.brand_links import brand_links, brands_within, chosen_brand
 
 RULE, REWARD = "campaigns.earningrule", "loyalty.reward"
-TWICE = timedelta(minutes=2)  # the same name again within this time is a double click
+TWICE = timedelta(minutes=2)  # the same campaign again within this time is a double click
 # The wizard's form fields for those of the campaign's that have other names.
 FIELD_NAMES = {"conditions": "audience", "campaign_name": "name", "starts_at": "starts_on", "ends_at": "ends_on"}
 
@@ -149,7 +149,8 @@ class CampaignWizard(CampaignActs):
             with transaction.atomic():
                 Brand.objects.select_for_update(no_key=True).get(pk=campaign.brand_id)  # lock: one at a time
                 twin = self.campaign_named(campaign, form.cleaned_data["name"])
-                if twin is not None and not campaign.pk and twin.created_at > timezone.now() - TWICE:
+                is_recent = twin is not None and twin.created_at > timezone.now() - TWICE
+                if twin is not None and is_recent and not campaign.pk and form.makes(twin, launches=launches):
                     return redirect(page_address(twin.pk))  # the button was pressed twice
                 if twin is not None:
                     form.add_error("name", _("Another campaign has this name. Choose a different name."))

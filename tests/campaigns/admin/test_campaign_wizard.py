@@ -246,6 +246,40 @@ def test_duplicate_name_is_reported_at_its_field(client, brand):
     assert Campaign.objects.count() == 1
 
 
+@pytest.mark.parametrize(
+    "fields", [{"points_1": "60"}, {"target_value": "12"}, {"ends_on": "2031-01-02"}, {"_launch": "1"}]
+)
+def test_another_campaign_with_a_new_name_is_not_taken_for_a_double_click(client, fields):
+    client.post(NEW_URL, {**MINIMAL_DATA, "_later": "1"})
+
+    answer = client.post(NEW_URL, {**MINIMAL_DATA, **fields})
+
+    assert "Another campaign has this name." in errors(answer)["name"]
+    assert Campaign.objects.count() == 1
+
+
+def test_a_double_click_shows_the_campaign_that_the_first_click_created(client, brand):
+    factories.level(brand, "²", 100)
+    cup = factories.reward(brand, name="Cup")
+    data = {
+        **MINIMAL_DATA,
+        "audience": "level",
+        "levels": ["²"],
+        "at_2": "3",
+        "gives_2": f"r{cup.pk}",
+        "at_3": "4",
+        "gives_3": "new",
+        "new_3": "Spa day",
+        "ends_on": "2031-01-02",
+        "name_de": "Sammle 10",
+        "_launch": "1",
+    }
+
+    answers = [client.post(NEW_URL, data) for _ in range(2)]
+
+    assert [answer["location"] for answer in answers] == [address(LABEL, "page", Campaign.objects.get().pk)] * 2
+
+
 @pytest.mark.django_db(transaction=True)
 def test_concurrent_submissions_create_one_campaign():
     brand = factories.brand()

@@ -3,12 +3,14 @@
 from typing import Any, ClassVar
 
 from django.urls import reverse_lazy
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.accrual import scopes
 from campaigns.admin.rules.rule_form import RowsField
 from campaigns.models.campaigns import Campaign, CampaignBudgetUse
+from campaigns.progress import lifecycle
 from core.numbers import grouped, plural_number
 from portal.base.forms import TenantForm
 
@@ -64,9 +66,11 @@ def problems_of(campaign: Campaign, *, step_before: str | None) -> dict[str, str
 
 
 def _too_many(campaign: Campaign) -> dict[str, str]:
-    """Limit the campaigns of a type: each action evaluates all running ones."""
+    """Limit the campaigns of a type: each action evaluates all running ones. Ended ones do not count."""
+    now = timezone.now()
     active = Campaign.objects.filter(brand=campaign.brand_id, type=campaign.type, is_active=True)
-    if not campaign.is_active or active.exclude(pk=campaign.pk).count() < MAX_RUNNING:
+    running = active.exclude(pk=campaign.pk).exclude(ends_at__lte=now)
+    if not campaign.is_active or lifecycle.is_over(campaign, at=now) or running.count() < MAX_RUNNING:
         return {}
     message = _("At most %(most)d campaigns of a type can be active at once. Switch one off first.")
     return {"is_active": message % {"most": MAX_RUNNING}}

@@ -222,6 +222,17 @@ def test_number_of_running_campaigns_is_limited(brand, monkeypatch):
     assert "At most 2 campaigns of a type" in text(save(brand, third, is_active="on"))
 
 
+def test_ended_campaigns_do_not_count_as_running(brand, monkeypatch):
+    monkeypatch.setattr(campaign_form, "MAX_RUNNING", 1)
+    ended = factories.campaign(brand, ends_at=timezone.now() - timedelta(days=1))
+    paused = factories.campaign(brand, is_active=False)
+    end = {"ends_at_0": "2026-01-31", "ends_at_1": "18:00:00"}
+
+    assert save(brand, paused, is_active="on").status_code == 302
+    assert save(brand, ended, **end).status_code == 302
+    assert "At most 1 campaigns of a type" in text(save(brand, ended, ends_at_0="", ends_at_1=""))
+
+
 def test_overlong_conditions_are_rejected(brand):
     skus = [f"{number:05d}" + "x" * 50 for number in range(180)]
     conditions = json.dumps({"all": [row("sku", "in", skus)]})

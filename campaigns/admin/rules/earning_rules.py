@@ -24,9 +24,11 @@ from campaigns.earning import choices, limits, sentences
 from campaigns.earning.limits import Limit, LimitsError
 from campaigns.intake import own_kinds
 from campaigns.models.earning_rules import EarningRule
+from core.errors import Invalid
 from loyalty.admin.ceiling import CeilingAdmin
 from loyalty.models.accounts import UserPoints
 from portal.base.badges import badge
+from portal.base.fieldsets import fieldsets_without
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.importable import ImportingAdmin
@@ -97,10 +99,7 @@ class EarningRuleAdmin(RuleStates, RuleReplays, FormPages, ImportingAdmin, Trans
         result = super().get_fieldsets(request, obj)
         may = self.has_change_permission(request, obj) if obj else True
         hidden = {"reads_back"} if may else {"conditions", "limits"}
-        return [
-            (title, {**parts, "fields": tuple(name for name in parts["fields"] if name not in hidden)})
-            for title, parts in result
-        ]
+        return fieldsets_without(result, hidden)
 
     # --- Columns
 
@@ -208,7 +207,10 @@ class EarningRuleAdmin(RuleStates, RuleReplays, FormPages, ImportingAdmin, Trans
             name.removeprefix("trial_"): str(value) for name, value in request.POST.items() if name.startswith("trial_")
         }
         typed = values.get("member", "").strip()
-        result = self.customers(request, typed) if typed else []
+        try:
+            result = self.customers(request, typed) if typed else []
+        except Invalid as error:
+            return {"lines": [(_("Cannot be tested"), [error.message])], "events": []}
         account = UserPoints.objects.filter(brand=rule.brand, user__in=result).first()
         if account is None:
             return {"lines": [(_("Cannot be tested"), [_("Name a member of the brand.")])], "events": []}

@@ -160,9 +160,17 @@ class RowsField(forms.JSONField):
             raise forms.ValidationError(_("These are too many conditions for one rule."))
         try:
             result = super().to_python(value)
-        except (ValueError, RecursionError):  # numbers and depths that rule_builder.js never sends
+            json.dumps(result, ensure_ascii=False).encode()  # no page and no column can hold half a surrogate pair
+        except (ValueError, RecursionError):  # what rule_builder.js never sends
             raise forms.ValidationError(self.error_messages["invalid"]) from None
         return self.empty if result is None else result
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        """Rows that could not be read are shown again as they were sent."""
+        return data
+
+    def prepare_value(self, value: Any) -> Any:
+        return value if isinstance(value, str) else super().prepare_value(value)
 
 
 class EarningRuleForm(TenantForm):

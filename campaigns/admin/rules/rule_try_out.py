@@ -71,7 +71,7 @@ def context_of(brand: Brand, kind: str, user_id: int, entered: Mapping[str, str]
         return ActionContext(kind=kind, happened_at=_moment(brand, entered.get("at", "")), payload=payload)
     product = _product(brand, entered.get("product", ""))
     price = getattr(product, "retail_price", None)
-    quantity = int(_number(entered.get("quantity") or "1"))
+    quantity = int(_number(entered.get("quantity") or "1")) if kind == EarningRule.Kind.ORDER else 1
     amount = _number(entered.get("amount") or "0")
     items: tuple[Item, ...] = ()
     if product is not None:

@@ -11,14 +11,14 @@ from functools import cached_property
 from typing import Any
 
 from django.urls import reverse
+from django.utils.translation import get_language_bidi, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from brands.identity import roles
 from brands.identity.roles import VIEW
 from campaigns.models.campaigns import Milestone
 from campaigns.models.replays import Replay
-from core.numbers import format_number, grouped, plural_number, rounded
+from core.numbers import format_number, grouped, half_up, plural_number, rounded
 from core.spreadsheets.csv_files import neutral
 from loyalty.models.accounts import UserPoints
 from loyalty.points.explanations import DEFAULT, LEVEL, OVERRIDE, REWARD, RULE
@@ -52,7 +52,7 @@ class ComparisonLine:
 
     @property
     def money(self) -> str:
-        return signed(self.cost_tried - self.cost_paid, places=2)
+        return signed(self.cost_tried - self.cost_paid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ class ReplayFigures:
             Card(self.tried_label, format_number(total.tried), more_points),
         ]
         if self.has_costs:
-            cost = signed(total.cost_tried - total.cost_paid, places=2)
+            cost = signed(total.cost_tried - total.cost_paid)
             cards.append(Card(_("Cost"), f"{cost} {self.replay.brand.currency}", _("at your cost per point")))
         if self.campaign:
             finished = self.campaign["rounds"]
@@ -327,6 +327,9 @@ def _source(source: str, name: str) -> str:
     return texts.get(source, _("Entries without a reason"))
 
 
-def signed(number: Decimal, *, places: int | None = None) -> str:
-    text = format_number(abs(number) if places is None else round(abs(number), places))
-    return f"+{text}" if number > 0 else f"−{text}" if number < 0 else "0"  # noqa: RUF001 - a real minus sign
+def signed(number: Decimal) -> str:
+    """With a sign, which precedes the number in every language; 0 has none."""
+    result = half_up(number, 2)
+    sign = "+" if result > 0 else "−" if result < 0 else ""  # noqa: RUF001 - a real minus sign
+    mark = "\u200e" if sign and get_language_bidi() else ""
+    return f"{mark}{sign}{format_number(abs(result))}"

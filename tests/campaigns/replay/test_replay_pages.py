@@ -2,13 +2,16 @@
 
 import csv
 import io
+from decimal import Decimal
 
 import pytest
 from django.utils import timezone
 
 from brands.models.audit import AuditLogEntry
+from campaigns.admin.replays.figures import signed
 from campaigns.models.replays import Replay
 from campaigns.replay import drafts, jobs
+from core import languages
 from jobs.models import Job
 from loyalty.models.programme.costs import PointCost
 from tests.campaigns.earning.earning_rules import rule, scan
@@ -70,6 +73,21 @@ def test_page_shows_the_result(brand, customer, finished_replay):
 
     for part in ("Points paid", "20", "30", "+10", "0 differences", customer.email, "What a replay cannot know", "+5"):
         assert part in page, part
+
+
+@pytest.mark.parametrize(
+    ("number", "language", "expected_text"),
+    [
+        ("0", "en", "0"),
+        ("0.004", "en", "0"),
+        ("-1234.565", "en", "−1,234.57"),
+        ("1234", "de", "+1.234"),
+        ("-5", "ar", "\u200e−5"),
+    ],
+)
+def test_sign_precedes_the_number_in_every_language(number, language, expected_text):
+    with languages.override(language):
+        assert signed(Decimal(number)) == expected_text
 
 
 def test_page_of_a_rule_shows_its_last_replay(brand, draft, finished_replay):

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -97,17 +98,17 @@ class CampaignActs(TenantAdmin):
     def start_replay(self, request: HttpRequest, campaign: Campaign) -> None:
         """Start the replay; an error is shown as a message."""
         try:
-            jobs.start(
-                brand=campaign.brand,
-                draft=drafts.of_campaign(campaign),
-                days=min(REPLAY_DAYS, jobs.max_days()),
-                by=staff_user(request),
-                at=timezone.now(),
-            )
+            with transaction.atomic():
+                jobs.start(
+                    brand=campaign.brand,
+                    draft=drafts.of_campaign(campaign),
+                    days=min(REPLAY_DAYS, jobs.max_days()),
+                    by=staff_user(request),
+                    at=timezone.now(),
+                )
+                self.record_action(request, [campaign], gettext_noop("Replayed past actions"))
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
-        else:
-            self.record_action(request, [campaign], gettext_noop("Replayed past actions"))
 
 
 def plan_address(campaign_id: int) -> str:

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from brands.models.audit import AuditLogEntry
+from brands.models.quotas import BrandQuota
 from brands.models.undo_offers import UndoOffer
 from campaigns.admin import campaign_form
 from campaigns.admin.campaign_page import bars
@@ -15,6 +16,7 @@ from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
 from campaigns.models.replays import Replay
 from campaigns.progress import results, saved_results
 from campaigns.progress.results import DayResults
+from jobs import queue
 from loyalty.models.programme.costs import PointCost
 from loyalty.models.rewards import Redemption
 from tests.campaigns.accrual.conftest import report_scan
@@ -208,6 +210,15 @@ def test_one_click_starts_a_replay_of_past_days(brand, running_campaign):
     assert "data-job" in text(client.get(address(LABEL, "page", running_campaign.pk)))
     rejected = client.post(url, follow=True)
     assert "Another replay is running." in text(rejected)
+
+
+def test_replay_that_the_quota_rejects_leaves_nothing_behind(brand, running_campaign):
+    BrandQuota.objects.create(brand=brand, resource=BrandQuota.Resource.JOBS, limit=1)
+    queue.start(brand=brand, kind="send-broadcast", title="Job", parameters={}, by=None)
+
+    browser(staff(brand)).post(address(LABEL, "replay_month", running_campaign.pk))
+
+    assert not Replay.objects.exists()
 
 
 @pytest.mark.parametrize(("differences", "warning"), [(0, ""), (3, "Check against the ledger: 3 differences")])

@@ -125,10 +125,11 @@ def consequences_of(campaign: Campaign, name: str) -> list[str]:
             on_their_way,
         )
         resumed = [text % {"members": grouped(on_their_way)}] if on_their_way else []
-        return [
-            _("Actions count towards the campaign from now on. Actions in the meantime are not counted later."),
-            *resumed,
-        ]
+        if campaign.starts_at is not None and campaign.starts_at > timezone.now():
+            begins = _("Scheduled. The campaign begins automatically on its first day.")
+        else:
+            begins = _("Actions count towards the campaign from now on. Actions in the meantime are not counted later.")
+        return [begins, *resumed]
     text = ngettext(
         "%(members)s of %(every)s member who takes part has not reached the goal: they stop there.",
         "%(members)s of %(every)s members who take part have not reached the goal: they stop there.",

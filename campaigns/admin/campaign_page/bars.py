@@ -7,6 +7,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from campaigns.progress.results import DayResults
+from core.numbers import grouped
 from portal.figures import drawings
 from portal.figures.drawings import Chart
 from portal.lists.local_time import day_and_month
@@ -25,7 +26,10 @@ def chart_of(days: Mapping[date, DayResults], *, first: date, last: date) -> Cha
     sums = [_sum(days, *period) for period in periods]
     names = [date_format(begins, "SHORT_DATE_FORMAT") for begins, _ends in periods]
     names[-1] = date_format(last, "SHORT_DATE_FORMAT")
-    titles = [f"{_label(*period)}: {begun:,} / {won:,}" for period, (begun, won) in zip(periods, sums, strict=True)]
+    titles = [
+        f"{_label(*period)}: {grouped(begun)} / {grouped(won)}"
+        for period, (begun, won) in zip(periods, sums, strict=True)
+    ]
     series = [("begun", [begun for begun, _won in sums]), ("won", [won for _begun, won in sums])]
     return drawings.bars(names, titles, series, are_parts=False, max_labels=2)
 

@@ -68,7 +68,7 @@ class MilestoneLine:
 
     @property
     def at(self) -> str:
-        return f"{self.milestone.threshold:,}"
+        return grouped(self.milestone.threshold)
 
     @property
     def reached(self) -> str:
@@ -196,6 +196,8 @@ def _left(campaign: Campaign, at: datetime) -> str:
         return _ago((today - brand.day_at(campaign.ends_at)).days)
     if campaign.starts_at is not None and campaign.starts_at > at:
         days = (brand.day_at(campaign.starts_at) - today).days
+        if not days:
+            return _("begins today")
         return ngettext("begins in %(days)s day", "begins in %(days)s days", days) % {"days": grouped(days)}
     if campaign.ends_at is None:
         return _("runs until somebody ends it")

@@ -25,11 +25,12 @@ def turn_back(request: HttpRequest, offer: UndoOffer) -> None:
     campaign = lifecycle.locked(offer.arguments["campaign"])
     page: Any = admin.site.get_model_admin(Campaign)
     page.remember(request, [campaign])
+    before = offer.arguments["starts_at"]
+    starts_at = campaign.starts_at if name == "resume" else before and datetime.fromisoformat(before)
     is_as_left = campaign.brand_id == offer.brand_id and not offers.changed_since(offer, [campaign.pk])
     if not (is_as_left and lifecycle.act(campaign, name, at=timezone.now())):
         raise offers.changed_since_error()
-    starts_at = offer.arguments["starts_at"]  # a launch sets it
-    campaign.starts_at = starts_at and datetime.fromisoformat(starts_at)
+    campaign.starts_at = starts_at  # a launch sets it
     campaign.save(update_fields=["starts_at"])
     if problems := problems_of(campaign, step_before=campaign.step_by) if name == "resume" else {}:
         raise Invalid(" ".join(problems.values()))

@@ -85,7 +85,7 @@ class EventKindAdmin(TranslationsAdmin):
     def used_by(self, kind: EventKind) -> str:
         if not kind.pk:
             return _("No rules yet. Without a rule, events of this kind earn nothing.")
-        names = [str(rule) for rule in rules_of(kind)[:20]]
+        names = [str(rule) for rule in rules_of(kind)]
         return ", ".join(names) or _("No rules yet. Without a rule, events of this kind earn nothing.")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -94,7 +94,7 @@ class Milestones(TranslationsInline):
     fields = ("threshold", "reward", "reward_name", "reward_points", "auto_claim")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """A milestone whose reward a member has cannot be deleted."""
+        """Once a member has a reward of the campaign, none of its milestones can be deleted."""
         if not super().has_delete_permission(request, obj):
             return False
         return obj is None or not RewardClaim.objects.filter(milestone__campaign=obj).exists()

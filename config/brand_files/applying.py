@@ -20,6 +20,7 @@ from brands.audit_log import AuditContext, AuditedChange
 from brands.models.tenants import Brand
 from campaigns.admin.resources import check_stored_milestones
 from campaigns.models.campaigns import Milestone
+from campaigns.models.earning_rules import EarningRule
 from config.brand_files import forms
 from config.brand_files.reading import BrandFile, BrandFileError
 from config.brand_files.sections import SECTIONS, Key, ListSection, Section, name_of, rows_by_key
@@ -219,11 +220,18 @@ class _Work:
             if isinstance(row, WebhookEndpoint):
                 webhook_endpoints.change(endpoint=row, fields=set(stored))
             else:
-                row.save(update_fields=list(stored))
+                self._save(row, list(stored))
             self._note(row, audit_log.CHANGED, stored)
         switched = self._switch(row, values)
         if stored or switched:
             self.steps.append(Step(CHANGE, name, {**stored, **switched}))
+
+    def _save(self, row: Any, names: list[str]) -> None:
+        """Store these fields; of a rule also when its state changed, since it pays nothing for earlier days."""
+        if isinstance(row, EarningRule) and "state" in names:
+            row.state_changed_by, row.state_changed_at = self.audit_context.user, self.at
+            names = [*names, "state_changed_by", "state_changed_at"]
+        row.save(update_fields=names)
 
     def _create(self, row: Any) -> Any:
         if not isinstance(row, WebhookEndpoint):
@@ -264,7 +272,7 @@ class _Work:
             changed = {key: (getattr(row, key), value) for key, value in section.off.items()}
             for key, value in section.off.items():
                 setattr(row, key, value)
-            row.save(update_fields=list(section.off))
+            self._save(row, list(section.off))
             self._note(row, audit_log.CHANGED, changed)
         self.steps.append(Step(SWITCH_OFF, name, changed))
 

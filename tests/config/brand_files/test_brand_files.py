@@ -253,6 +253,21 @@ def test_file_can_switch_a_webhook_on_again(full_brand):
     assert WebhookEndpoint.objects.get().state == "active"
 
 
+def test_rule_whose_state_a_file_changes_pays_nothing_for_earlier_days(full_brand):
+    """Rules for welcomes and birthdays would pay the days before their last change of state afterwards."""
+    rule = EarningRule.objects.get(brand=full_brand, kind="order-complete")
+    created_at = rule.state_changed_at
+    apply(full_brand, "format: 1\nearning_rules: []\n", prune=True)
+    rule.refresh_from_db()
+    assert (rule.state, rule.state_changed_at > created_at) == ("paused", True)
+    paused_at = rule.state_changed_at
+
+    apply(full_brand, "format: 1\nearning_rules:\n  - {kind: order-complete, state: active}\n")
+
+    rule.refresh_from_db()
+    assert (rule.state, rule.state_changed_at > paused_at) == ("active", True)
+
+
 def test_file_does_not_change_the_stock_of_an_existing_reward(full_brand):
     assert apply(full_brand, "format: 1\nrewards:\n  - {name: Mug, stock: 1000}\n") == []
 

@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any
 
 from authcodes.codes import bulk_changes
-from authcodes.imports import erasure as import_erasure
 from authcodes.models.fake_reports import FakeReport
 from authcodes.models.lookups import CodeLookup
 from authcodes.models.scans import Scan
@@ -35,7 +34,6 @@ def erase_scans(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     mentions = erasure.mentions_of(User.objects.get(pk=user_id), brand_id)
     pseudonym = User.objects.get(pk=to).email if to != user_id else "•••"
     bulk_changes.erase_user(brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
-    import_erasure.erase_user(brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
     recall_erasure.erase_user(brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
     job_erasure.erase_user(user_id=user_id, brand_id=brand_id, to=to, mentions=mentions, pseudonym=pseudonym, at=at)
     erase_saved_lists_naming(brand_id=brand_id, mentions=mentions, lists_of_customers=kinds.lists_of_customers())

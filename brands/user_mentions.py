@@ -1,12 +1,9 @@
 """Mentions: finds where free text names a person, and replaces the name, for the erasure of their data."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-
-from django.db.models import QuerySet
 
 MIN_NAME_LENGTH = 2  # letters of a name that is searched for by itself
 
@@ -64,13 +61,3 @@ def replace_mentions(value: Any, pattern: "re.Pattern[str]", pseudonym: str) -> 
     if isinstance(value, dict):
         return {name: replace_mentions(content, pattern, pseudonym) for name, content in value.items()}
     return [replace_mentions(each, pattern, pseudonym) for each in value] if isinstance(value, list) else value
-
-
-def erase_mentions(rows: "QuerySet[Any]", names: Iterable[str], *, mentions: Mentions, pseudonym: str) -> None:
-    """Replace each unambiguous mention in these columns of the rows, however many rows have the same text."""
-    for name in names:
-        longest = rows.model._meta.get_field(name).max_length
-        naming = rows.filter(**{f"{name}__iregex": mentions.anywhere_in_sql})
-        for text in list(naming.order_by().values_list(name, flat=True).distinct()):
-            replaced = replace_mentions(text, mentions.anywhere, pseudonym)[:longest]
-            naming.filter(**{name: text}).update(**{name: replaced})

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import QueryDict
 from django.utils.translation import gettext_noop
 
-from brands.user_mentions import Mentions, erase_mentions, replace_mentions
+from brands.user_mentions import Mentions, replace_mentions
 from jobs import kinds, staged_uploads
 from jobs.models import Job
 
@@ -30,8 +30,6 @@ def erase_user(*, user_id: int, brand_id: int, to: int, mentions: Mentions, pseu
         job.log = replace_mentions(job.log, text, pseudonym)
         job.cancel_requested = job.cancel_requested or job.status == Job.Status.RUNNING
         job.expires_at = at if job.result else job.expires_at
-    # Jobs of other kinds have no rows of customers, but their titles have the names of uploaded files.
-    erase_mentions(Job.objects.filter(brand_id=brand_id), ("title",), mentions=mentions, pseudonym=pseudonym)
     Job.objects.bulk_update(locked, ["title", "parameters", "log", "cancel_requested", "expires_at"], batch_size=500)
 
 

@@ -21,7 +21,7 @@ from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from brands.models.people import User
-from brands.user_mentions import Mentions, erase_mentions
+from brands.user_mentions import Mentions, replace_mentions
 from core import languages
 from core.db.advisory_locks import LockOfRow, lock_row, try_lock_row
 from core.db.statements import Query, command, part, query_values
@@ -319,20 +319,14 @@ def edit_code(*, code: AuthCode, changed: Mapping[str, Any], by: User, at: datet
 
 
 def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> None:
-    """Erase a person from the history of codes, and from the notes and locations that staff and imports wrote on codes.
+    """Erase a person from the history of codes, and from the notes and locations of the codes whose edits named them.
 
-    The history has what staff wrote, so it says on which codes. Of an import it has only the codes, so all codes of
-    the batches that imports changed are searched. Call inside a transaction.
+    Call inside a transaction.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(SET_LONG_TIMEOUT)
     changes = history.erase_user(brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
-    codes = AuthCode.objects.filter(brand_id=brand_id)
-    of_staff = [
-        codes.filter(batch=change.batch_id, code__range=(change.first_code, change.last_code))
-        for change in changes
-        if change.kind in {Kind.EDITED, Kind.ASSIGNED}
-    ]
-    imports = CodeChange.objects.filter(brand_id=brand_id, kind__in=[Kind.IMPORTED, Kind.PRINTED_ELSEWHERE])
-    for rows in (*of_staff, codes.filter(batch__in=imports.values("batch"))):
-        erase_mentions(rows, ("notes", "location", "inventory_location"), mentions=mentions, pseudonym=pseudonym)
+    edited = [change.first_code for change in changes if change.kind == Kind.EDITED]
+    codes = list(AuthCode.objects.filter(brand_id=brand_id, code__in=edited))
+    for code in codes:
+        code.notes = replace_mentions(code.notes, mentions.anywhere, pseudonym)
+        code.location = replace_mentions(code.location, mentions.anywhere, pseudonym)
+    AuthCode.objects.bulk_update(codes, ["notes", "location"], batch_size=500)

@@ -8,8 +8,6 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from authcodes.codes import bulk_changes, history
-from authcodes.codes.bulk_changes import Assignment, CodeChangeRequest
-from authcodes.codes.ranges import full_range
 from authcodes.models.code_history import CodeChange
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
@@ -97,20 +95,6 @@ def test_long_location_of_a_code_loses_personal_data(brand):
     code.refresh_from_db()
     assert (len(code.location), code.location.endswith("xxx")) == (120, True)
     assert "Bo Ek" not in code.location
-
-
-def test_codes_assigned_with_a_note_lose_personal_data(brand, named_customer):
-    batch = factories.batch(brand, quantity=3, assigned=False)
-    note, shelf = f"For {FIRST} {LAST}", f"Shelf of {EMAIL}"
-    assignment = Assignment(factories.product(brand), inventory_location=shelf, notes=note)
-    requested = CodeChangeRequest(CodeChange.Kind.ASSIGNED, assignment=assignment)
-    bulk_changes.change(codes=full_range(batch), requested=requested, by=staff(brand), at=timezone.now())
-    batch.codes.filter(code=batch.last_code).update(notes="By the door")
-
-    erase(named_customer, brand)
-
-    assert find_texts(*PERSONAL_TEXTS) == []
-    assert [code.notes[:4] for code in batch.codes.order_by("code")] == ["For ", "For ", "By t"]
 
 
 def test_ordinary_word_that_is_also_a_name_stays_in_other_texts(brand):

@@ -114,7 +114,9 @@ class BrandScanOutput(Output):
     batch_id = serializers.IntegerField(allow_null=True)
     product_id = serializers.IntegerField(allow_null=True)
     user_id = serializers.IntegerField(
-        source="own_customer", allow_null=True, help_text="The customer; null for a guest."
+        source="own_customer",
+        allow_null=True,
+        help_text="The customer; null for a guest and for another brand's customer.",
     )
     outcome = serializers.ChoiceField(choices=Scan.Outcome.values, help_text="success: the scan was accepted.")
     reason = serializers.ChoiceField(choices=Scan.Reason.values, help_text="The actual reason for the outcome.")

@@ -155,8 +155,9 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
         return {**super().each_context(request), **switch, "portal_languages": language.choices()}
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Guesses of the old password are counted with those of the page that confirms it."""
-        if request.method == "POST":
+        """Guesses of the old password are counted with those of the page that confirms it. A session of a brand's
+        identity provider cannot guess here, and must not use up the attempts of a login by password."""
+        if request.method == "POST" and sessions.scope_of(request) is None:
             try:
                 steps.count_try(staff_user(request))
             except DomainError as error:

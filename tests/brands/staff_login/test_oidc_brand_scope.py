@@ -7,7 +7,7 @@ from brands.identity import roles
 from brands.models.audit import AuditLogEntry
 from brands.models.people import StaffRole, User
 from tests.brands.staff_login.provider import sign_in
-from tests.brands.staff_login.signing_in import is_logged_in, submit_password
+from tests.brands.staff_login.signing_in import add_app, code_of, is_logged_in, submit_password
 from tests.support import factories
 from tests.support.portal import address, staff
 
@@ -83,6 +83,20 @@ def test_password_and_factors_cannot_be_changed_in_the_session(scoped, path):
     assert response.headers["Location"] == "/admin/"
     owner.refresh_from_db()
     assert owner.password == before
+
+
+def test_attempts_to_change_the_password_in_the_session_do_not_use_up_those_of_the_second_step(scoped, settings):
+    """A brand could otherwise lock a colleague out of the other brand."""
+    web_client, owner, _other = scoped
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "second_factor": "20/hour"}
+    seed, other_browser = add_app(owner), Client()
+
+    for _ in range(21):
+        web_client.post("/admin/password_change/", {"old_password": "guess"})
+    submit_password(other_browser, owner)
+    other_browser.post("/admin/second-factor/", {"code": code_of(seed)})
+
+    assert is_logged_in(other_browser)
 
 
 def test_user_who_becomes_a_superuser_is_logged_out(scoped):

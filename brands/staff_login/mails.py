@@ -45,7 +45,6 @@ REPORTS = (StaffMail.Kind.REPORT, StaffMail.Kind.REPORT_FAILED)
 PAGES = {StaffMail.Kind.PASSWORD_LINK: "admin:new_password", StaffMail.Kind.FACTORS_LINK: "admin:remove_factors"}
 SALT = "staff mail"
 AT_ONCE = 20
-REJECTIONS = (SMTPRecipientsRefused, SMTPDataError, *UNWRITABLE)  # of one mail; others may be accepted
 RETENTION = timedelta(days=7)
 MAX_TEXT_LENGTH = 1000
 
@@ -126,7 +125,7 @@ def call_worker() -> None:
 def send_due(*, at: datetime) -> int:
     """Send waiting mails, each in its own transaction. Returns how many were done.
 
-    Login links come first. A mail that the server rejects does not delay the others.
+    Login links come first. A mail that the server rejects for good does not delay the others.
     """
     done = 0
     for kinds in (LOGIN_LINKS, OTHER_MAILS):
@@ -191,13 +190,23 @@ def _deliver(mail: StaffMail, email: str, language: str, context: dict[str, Any]
         message.send()
     except (OSError, *UNWRITABLE) as error:  # smtplib's errors are OSErrors too
         logger.warning("A mail to staff was not taken: %s", type(error).__name__)
-        return Outcome.REJECTED if isinstance(error, REJECTIONS) else Outcome.NO_SERVER
+        return Outcome.REJECTED if _is_rejection(error) else Outcome.NO_SERVER
     except Exception as error:
         if is_outage(error):
             raise
         logger.exception("The mail %s to staff could not be written or sent.", mail.pk)
         return Outcome.REJECTED
     return Outcome.DONE
+
+
+def _is_rejection(error: Exception) -> bool:
+    """Whether this mail was rejected for good, or cannot be written, while others may be accepted. A server with a
+    temporary problem (4xx) may give every mail the same reply."""
+    if isinstance(error, SMTPRecipientsRefused):
+        return all(code >= 500 for code, _text in error.recipients.values())
+    if isinstance(error, SMTPDataError):
+        return error.smtp_code >= 500
+    return isinstance(error, UNWRITABLE)
 
 
 def _message_of(mail: StaffMail, email: str, language: str, context: dict[str, Any]) -> EmailMultiAlternatives:

@@ -68,6 +68,22 @@ def test_no_other_mail_is_tried_without_a_server(colleague, settings):
         assert mail_.attempts == attempts
 
 
+@pytest.mark.parametrize("reply_to", ["recipient", "content"])
+@pytest.mark.parametrize(("code", "tried"), [(451, [1, 0]), (550, [1, 1])])
+def test_only_a_permanent_reply_rejects_a_single_mail(colleague, mail_server, reply_to, code, tried):
+    """A temporary one may be the server's answer to every mail."""
+    staff_mails = write(colleague), write(colleague)
+    if reply_to == "recipient":
+        mail_server.rejections[colleague.email] = f"{code} not this one"
+    else:
+        mail_server.answers.extend([f"{code} not this one"] * 2)
+
+    assert mails.send_due(at=timezone.now()) == 0
+    for staff_mail in staff_mails:
+        staff_mail.refresh_from_db()
+    assert [each.attempts for each in staff_mails] == tried
+
+
 def test_mail_that_cannot_be_rendered_does_not_delay_others(colleague, monkeypatch):
     render = mails.render_to_string
     answers = iter([KeyError("no such word")])

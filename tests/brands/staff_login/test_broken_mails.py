@@ -1,6 +1,7 @@
 """A mail that cannot be sent, which an owner or a customer of any brand may cause, delays no other mail."""
 
 import pytest
+from celery import current_app
 from django.core import mail
 from django.db import OperationalError
 from django.utils import timezone
@@ -82,6 +83,21 @@ def test_only_a_permanent_reply_rejects_a_single_mail(colleague, mail_server, re
     for staff_mail in staff_mails:
         staff_mail.refresh_from_db()
     assert [each.attempts for each in staff_mails] == tried
+
+
+@pytest.mark.parametrize("error", [ConnectionResetError, ValueError])
+def test_trouble_with_the_broker_does_not_fail_a_request(
+    colleague, monkeypatch, error, django_capture_on_commit_callbacks
+):
+    def fail(*_args, **_more):
+        raise error
+
+    monkeypatch.setattr(current_app, "send_task", fail)
+
+    with django_capture_on_commit_callbacks(execute=True):
+        staff_mail = write(colleague)
+
+    assert StaffMail.objects.filter(pk=staff_mail.pk, attempts=0).exists()
 
 
 def test_mail_that_cannot_be_rendered_does_not_delay_others(colleague, monkeypatch):

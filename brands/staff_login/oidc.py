@@ -216,10 +216,13 @@ def identity_of(token: str, keys: Mapping[str, Any], *, provider: SignInSettings
     is_for_us = claims.get("azp", provider.oidc_client_id) == provider.oidc_client_id
     if not is_for_us or (len(parties) > 1 and "azp" not in claims):
         raise rejected()
-    if not constant_time_compare(str(claims["nonce"]), nonce):
+    answered = claims["nonce"]
+    if not isinstance(answered, str) or not answered.isascii() or not constant_time_compare(answered, nonce):
         raise rejected()
     email = claims.get("email")
-    if claims.get("email_verified") is not True or not isinstance(email, str) or not email.isprintable():
+    if claims.get("email_verified") is not True or not isinstance(email, str):
+        raise rejected()
+    if not email.strip() or not email.isprintable():
         raise rejected()
     seen = claims.get("amr")
     factors = {each for each in seen if isinstance(each, str)} if isinstance(seen, list) else set()

@@ -52,6 +52,8 @@ def test_authorization_request_has_state_nonce_and_a_challenge(brand, provider, 
         {"azp": "somebody else"},
         {"nonce": "another"},
         {"nonce": None},
+        {"nonce": "\ud800"},
+        {"nonce": 5},
         {"email_verified": False},
         {"email_verified": "true"},
         {"email_verified": None},
@@ -71,6 +73,15 @@ def test_token_with_an_invalid_claim_is_rejected(brand, provider, web_client, cl
     response = sign_in(web_client, brand, provider)
 
     assert LOGIN_ERROR in response.content.decode()
+    assert not is_logged_in(web_client)
+
+
+@pytest.mark.parametrize("email", ["", " "])
+def test_empty_address_is_rejected_even_if_a_colleague_has_none(brand, colleague, provider, web_client, email):
+    User.objects.filter(pk=colleague.pk).update(email="")
+    provider.email = email
+
+    assert LOGIN_ERROR in sign_in(web_client, brand, provider).content.decode()
     assert not is_logged_in(web_client)
 
 

@@ -130,7 +130,7 @@ def hostname(raw: str) -> str:
 
 
 def redis_url(raw: str) -> str:
-    if urlsplit(raw).scheme not in {"redis", "rediss", "unix"}:
+    if parsed(raw, urlsplit).scheme not in {"redis", "rediss", "unix"}:
         raise ValueError("it must begin with redis://, rediss:// or unix://")
     return raw
 

@@ -14,6 +14,7 @@ SECRET = "s" * 50
     ("read", "raw"),
     [
         (lambda: env.versioned_secrets("BAD"), "hush:and another part that is long enough"),
+        (lambda: env.value("BAD", "", env.redis_url), "redis://u:hush\u2100@host/0"),
         (lambda: env.database("BAD", embedded=Path("/x"), options={}), "postgres://u:hush/more@host/x"),
     ],
 )

@@ -107,8 +107,11 @@ def versioned_secrets(name: str) -> dict[int, str]:
                 "write version:secret, comma-separated; a version is a number, a secret has at least 32 characters"
             )
         secrets = {int(version): secret for version, _, secret in entries}
-        if len(secrets) < len(entries):
-            raise ValueError("a version is there twice: a new secret needs the next version")
+        if any(secrets[int(version)] != secret for version, _, secret in entries):
+            raise ValueError(
+                "a version has two secrets: keep the last entry, which was the one used so far; "
+                "a new secret needs the next version"
+            )
         return secrets
 
     return value(name, {}, read)

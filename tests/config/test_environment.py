@@ -43,7 +43,7 @@ def test_flags_are_parsed_in_common_spellings(monkeypatch, raw, value):
         (lambda: env.versioned_secrets("BAD"), "nonsense"),
         (lambda: env.versioned_secrets("BAD"), "1:short"),
         (lambda: env.versioned_secrets("BAD"), f"first:{SECRET}"),
-        (lambda: env.versioned_secrets("BAD"), f"1:{SECRET},1:{SECRET}"),
+        (lambda: env.versioned_secrets("BAD"), f"1:{SECRET},1:another {SECRET}"),
         (lambda: env.secret("BAD"), "short"),
         (lambda: env.database("BAD", embedded=Path("/x"), options={}), "mysql://localhost/x"),
         (lambda: env.database("BAD", embedded=Path("/x"), options={}), "postgres://u:p@[host/x"),

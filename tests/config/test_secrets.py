@@ -52,3 +52,17 @@ def test_versioned_secrets_are_parsed(monkeypatch):
     monkeypatch.setenv("VERSIONED", f"1:{'a' * 32}, 2:{'b' * 32}")
 
     assert env.versioned_secrets("VERSIONED") == {1: "a" * 32, 2: "b" * 32}
+
+
+def test_same_secret_may_be_there_twice(monkeypatch):
+    monkeypatch.setenv("VERSIONED", f"1:{SECRET},1:{SECRET},01:{SECRET}")
+
+    assert env.versioned_secrets("VERSIONED") == {1: SECRET}
+
+
+def test_error_for_two_secrets_of_a_version_says_which_one_was_used(monkeypatch):
+    monkeypatch.setenv("VERSIONED", f"1:{SECRET},1:another {SECRET}")
+
+    with pytest.raises(ImproperlyConfigured, match="keep the last entry, which was the one used so far") as error:
+        env.versioned_secrets("VERSIONED")
+    assert SECRET not in str(error.value)

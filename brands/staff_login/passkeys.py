@@ -29,7 +29,17 @@ from core.errors import Invalid
 KEY = "passkey_state"  # in the session, until the answer arrives
 MAX_ANSWER_LENGTH = 20_000
 # What fido2 raises for an answer that is not one of a passkey: it checks neither lengths nor depth of the CBOR in it.
-MALFORMED = (ValueError, TypeError, LookupError, AttributeError, AssertionError, RecursionError, struct.error)
+# NotImplementedError: the passkey's algorithm is unknown.
+MALFORMED = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    AssertionError,
+    RecursionError,
+    NotImplementedError,
+    struct.error,
+)
 
 
 def registration(request: HttpRequest, user: User) -> dict[str, Any]:

@@ -1,6 +1,9 @@
 """The second step of a login: what it requires, that codes are valid once, and that it cannot be bypassed."""
 
+import base64
+import json
 import re
+from hashlib import sha256
 from threading import Barrier
 
 import pyotp
@@ -8,10 +11,12 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
+from fido2.utils import websafe_encode
+from fido2.webauthn import AttestedCredentialData, AuthenticatorData
 
 from brands.models.audit import AuditLogEntry
 from brands.models.people import StaffRole
-from brands.staff_login import factors
+from brands.staff_login import factors, passkeys
 from brands.staff_login.models import Factor, RecoveryCode, SignInSettings
 from tests.brands.staff_login.provider import sign_in
 from tests.brands.staff_login.signing_in import add_app, code_of, is_logged_in, submit_password
@@ -259,3 +264,24 @@ def test_code_is_valid_only_half_a_minute_early_or_late(colleague):
     good = [drift for drift in (-60, -30, 0, 30, 60) if factors.step_of(seed, totp.at(now + drift), at) is not None]
 
     assert good == [-30, 0, 30]
+
+
+def test_passkey_with_an_unknown_algorithm_is_rejected(colleague, rf):
+    """Its key verifies nothing."""
+    passkey = AttestedCredentialData.create(b"\0" * 16, b"an id", {1: 2, 3: -65000})
+    factors.add_passkey(user=colleague, name="Odd", credential=base64.b64encode(passkey).decode(), counter=0)
+    request = rf.post("/admin/second-factor/")
+    request.session = {}
+    challenge = passkeys.question(request, colleague)["publicKey"]["challenge"]
+    client_data = {"type": "webauthn.get", "challenge": challenge, "origin": "http://testserver"}
+    data = AuthenticatorData.create(sha256(b"testserver").digest(), AuthenticatorData.FLAG.UP, 1)
+    response = {
+        "clientDataJSON": websafe_encode(json.dumps(client_data).encode()),
+        "authenticatorData": websafe_encode(data),
+        "signature": websafe_encode(b"any"),
+    }
+    answer = {"id": websafe_encode(b"an id"), "rawId": websafe_encode(b"an id"), "type": "public-key"}
+
+    answered = json.dumps({**answer, "response": response})
+
+    assert not passkeys.accepts(request, colleague, answer=answered, at=timezone.now())

@@ -91,8 +91,10 @@ def request_email_change(*, account: UserPoints, email: str, audit_context: Audi
 
 def locked(account: UserPoints) -> UserPoints:
     """The current account, locked. Raises UserNotFound if it was erased in the meantime."""
-    rows = UserPoints.objects.select_for_update(of=("self",), no_key=True).select_related("user", "brand")
-    member = rows.filter(pk=account.pk, user__is_active=True).first()
+    accounts.lock_many(accounts=[account.pk])
+    # Read in a statement of its own: one that waited for the lock would see the user as before an erasure.
+    members = UserPoints.objects.select_related("user", "brand")
+    member = members.filter(pk=account.pk, user__is_active=True).first()
     if member is None:
         raise UserNotFound
     return member

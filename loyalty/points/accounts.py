@@ -209,13 +209,19 @@ def clear_names(*, accounts: Collection[int], names: Iterable[str], at: datetime
 
 
 def set_status(*, accounts: Iterable[UserPoints], status: UserPoints.Status, at: datetime) -> list[UserPoints]:
-    """Block or unblock accounts. Returns those that this changed. Called by blocking, in its transaction."""
+    """Block or unblock accounts. Returns those that this changed. Called by blocking, in its transaction.
+
+    Skips erased members, who stay blocked.
+    """
     chosen = {account.pk: account for account in accounts}
     remaining = UserPoints.objects.filter(pk__in=chosen).exclude(status=status)
     with transaction.atomic():
         # Locks in the same order as accruals and the expiry of points. Skips accounts that others have changed already.
         remaining = remaining.exclude(status=UserPoints.Status.MERGED)  # undoing the merge reopens it
-        changed = list(remaining.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
+        locked = list(remaining.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
+        # In a statement of its own: one that waited for the locks would see the users as before an erasure.
+        members = UserPoints.objects.filter(pk__in=locked, user__is_active=True).order_by("pk")
+        changed = list(members.values_list("pk", flat=True))
         UserPoints.objects.filter(pk__in=changed).update(status=status, updated_at=at)
     return [chosen[pk] for pk in changed]
 

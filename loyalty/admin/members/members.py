@@ -207,8 +207,7 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
     def switched(
         self, request: HttpRequest, accounts: list[UserPoints], status: UserPoints.Status, answers: dict[str, Any]
     ) -> None:
-        remaining = [account for account in accounts if account.user.is_active]  # an erased member stays blocked
-        changed = blocking.set_status(accounts=remaining, status=status, at=timezone.now())
+        changed = blocking.set_status(accounts=accounts, status=status, at=timezone.now())
         done = gettext_noop("Blocked") if status == UserPoints.Status.BLOCKED else gettext_noop("Unblocked")
         self.record_action(request, changed, done, reason=answers["reason"])
         offers.report_rows_with_undo(

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.core import mail
 from django.db import OperationalError, connection, transaction
+from django.urls import reverse
 from django.utils import timezone
 
 from authcodes.models.scans import Scan
@@ -36,6 +37,7 @@ from tests.loyalty.integrations.webhooks import endpoint
 from tests.support import factories
 from tests.support.concurrency import result_or_error, run_during_transaction, start_until_blocked
 from tests.support.fakes.fake_http import receiver, reset_breakers
+from tests.support.portal import browser, staff
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -183,3 +185,27 @@ def test_blocking_members_and_changing_points_lock_accounts_in_one_order(brand):
     )
 
     assert outcome == [first, second]
+
+
+@pytest.fixture
+def blocked_member(brand, customer):
+    member = factories.account(customer, brand)
+    accounts.set_status(accounts=[member], status=UserPoints.Status.BLOCKED, at=timezone.now())
+    return member
+
+
+def unblock(member):
+    """Staff unblock the member on their page."""
+    url = reverse("admin:loyalty_userpoints_unblock_one", args=[member.pk])
+    return browser(staff(member.brand)).post(url, {"reason": "A mistake"}).status_code
+
+
+@pytest.mark.parametrize("stays_elsewhere", [True, False])
+def test_member_unblocked_during_their_erasure_stays_blocked(brand, customer, blocked_member, stays_elsewhere):
+    if stays_elsewhere:
+        accounts.enrol(user_id=customer.pk, brand_id=factories.brand().pk, at=timezone.now())
+
+    outcome = run_during_transaction(lambda: erase(customer, brand), lambda: unblock(blocked_member))
+
+    blocked_member.refresh_from_db()
+    assert (outcome, blocked_member.status) == (302, UserPoints.Status.BLOCKED)

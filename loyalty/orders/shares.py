@@ -66,14 +66,26 @@ def amount_returned(
 def cost_of(returned: Sequence[Item], paid: Decimal, bought: Sequence[Item], before: ReturnedBefore) -> Decimal:
     """The returned items' share of `paid` by their prices; nothing if no item had a price."""
     total = sum((worth_of(item) for item in bought), ZERO)
-    gone = quantities(before.items, bought)
+    reject_more_than_bought(returned, bought, before)
     cost = ZERO
     for lines, quantity in quantities(returned, bought).items():
-        same = [bought[line] for line in lines]
-        owned = sum(int(item["quantity"]) for item in same)
-        left = max(owned - sum(count for returned_lines, count in gone.items() if returned_lines <= lines), 0)
-        if quantity > left:
-            name = next(name_of(item) for item in returned if lines_of(item, bought) == lines)
+        worth = sum((worth_of(bought[line]) for line in lines), ZERO)
+        cost += worth * quantity / owned(lines, bought)
+    if not total:
+        return ZERO
+    return min((cost * paid / total).quantize(CENT, rounding=ROUND_HALF_UP), paid - before.amount)
+
+
+def reject_more_than_bought(returned: Sequence[Item], bought: Sequence[Item], before: ReturnedBefore) -> None:
+    """Raises ReturnExceedsOrder if any lines of the order would be returned more often than they were bought.
+
+    A product's id may name several lines, each with its own SKU: all items that name some of these lines count.
+    """
+    gone, requested = quantities(before.items, bought), quantities(returned, bought)
+    for lines in sorted(requested | gone, key=len):
+        left = max(owned(lines, bought) - counted(gone, lines), 0)
+        if counted(requested, lines) > left:
+            name = next(name_of(item) for item in returned if lines_of(item, bought) <= lines)
             message = ngettext(
                 "Only %(left)s of the item %(item)s is left to return.",
                 "Only %(left)s of the item %(item)s are left to return.",
@@ -81,11 +93,16 @@ def cost_of(returned: Sequence[Item], paid: Decimal, bought: Sequence[Item], bef
             )
             values = {"left": left, "item": name[1]}
             raise ReturnExceedsOrder(message % values, details={"field": "items", **values})
-        worth = sum((worth_of(item) for item in same), ZERO)
-        cost += worth * quantity / owned
-    if not total:
-        return ZERO
-    return min((cost * paid / total).quantize(CENT, rounding=ROUND_HALF_UP), paid - before.amount)
+
+
+def owned(lines: frozenset[int], bought: Sequence[Item]) -> int:
+    """How many pieces these lines of the order have."""
+    return sum(int(bought[line]["quantity"]) for line in lines)
+
+
+def counted(quantity_by_lines: Mapping[frozenset[int], int], lines: frozenset[int]) -> int:
+    """How many of the items name nothing but these lines of the order."""
+    return sum(quantity for named, quantity in quantity_by_lines.items() if named <= lines)
 
 
 def worth_of(item: Item) -> Decimal:

@@ -95,6 +95,29 @@ def test_item_cannot_be_returned_again_under_its_other_identifier(brand, custome
     assert shop.point_totals(brand, customer) == (5, 0, 0)
 
 
+SHIRTS, SMALL_SHIRT = {"productId": 1, "quantity": 2}, {"sku": "A-S", "quantity": 1}
+
+
+@pytest.mark.parametrize(
+    ("returns", "left"), [([[SHIRTS], [SMALL_SHIRT]], 0), ([[SHIRTS, SMALL_SHIRT]], 2), ([[SMALL_SHIRT], [SHIRTS]], 1)]
+)
+def test_sku_and_its_product_are_not_returned_more_often_than_bought(brand, customer, returns, left):
+    items = [
+        {"productId": 1, "sku": "A-S", "quantity": 1, "unitPrice": "20.00"},
+        {"productId": 1, "sku": "A-L", "quantity": 1, "unitPrice": "20.00"},
+        {"productId": 2, "quantity": 1, "unitPrice": "60.00"},
+    ]
+    shop.buy(brand, customer, subtotal="100.00", items=items)
+
+    *accepted, rejected = [
+        shop.return_order(brand, customer, return_id=f"R-{number}", items=each) for number, each in enumerate(returns)
+    ]
+
+    assert all("error" not in each.outcome for each in accepted)
+    assert rejected.outcome["error"] == "RETURN_EXCEEDS_ORDER"
+    assert rejected.outcome["details"]["left"] == left
+
+
 @pytest.mark.parametrize(
     ("return_fields", "left"),
     [

@@ -89,9 +89,9 @@ def check_request(*, points: Decimal, reason: str) -> None:
 
 
 def lock_open(*, account: UserPoints, points: Decimal) -> None:
-    """Lock the account, and check that it is open: it may have been merged or blocked since it was read."""
+    """Lock the account, and check that it is open: it may have been merged, blocked or erased since it was read."""
     accounts.lock(account=account.pk)
-    account.refresh_from_db(fields=["status"])
+    account.refresh_from_db(fields=["status", "user"])
     if account.status == UserPoints.Status.MERGED:
         raise MemberMerged
     if points > 0 and account.status == UserPoints.Status.BLOCKED:

@@ -5,18 +5,21 @@ from uuid import UUID
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from authcodes.scanning import consistency
+from brands.audit_log import AuditContext
 from brands.models.audit import AuditLogEntry
 from brands.models.people import User
 from brands.models.tenants import Brand
 from events.models import Event
+from loyalty.members import erasure
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import accounts, adjustments, ledger
 from tests.loyalty.points.adjusting import KEY, adjust, numbers
 from tests.support import factories
-from tests.support.concurrency import run_concurrently
+from tests.support.concurrency import run_concurrently, run_during_transaction
 from tests.support.portal import staff
 from tests.support.statements import with_replacements
 
@@ -60,6 +63,23 @@ class TestRaces:
         monkeypatch.setattr(adjustments, "lock_additions", lambda **_arguments: None)
 
         assert self.count_concurrent_additions(brand) > 5
+
+    def test_deduction_during_an_erasure_names_only_the_pseudonym(
+        self, account: UserPoints, customer: User, brand: Brand
+    ) -> None:
+        adjust(account, 100)
+        accounts.enrol(user_id=customer.pk, brand_id=factories.brand().pk, at=timezone.now())  # so the user stays
+        audit_context = AuditContext(None, timezone.now())
+
+        run_during_transaction(
+            lambda: erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=audit_context),
+            lambda: adjust(account, -10),
+        )
+
+        pseudonym = UserPoints.objects.get(pk=account.pk).user_id
+        event = Event.objects.filter(detail_type="balance-changed").latest("pk")
+        assert event.detail["payload"]["points"] == 90
+        assert (event.detail["arguments"]["user_id"], pseudonym == customer.pk) == (pseudonym, False)
 
     @pytest.fixture
     def without_lock(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

@@ -107,9 +107,9 @@ class MemberResource(TenantResource):
         self._source = self._source_of(table, planned)
         self._check_unique(planned, "email", lambda row: row.address)
         self._check_unique(planned, "external_id", lambda row: row.external_id)
-        look_up = member_imports.lock_known if lock else member_imports.known
         addresses = [row.more.address for row in planned if "email" not in row.errors]
-        result = look_up(brand=self.brand, addresses=addresses, source=self._source)
+        named: dict[str, Any] = {"brand": self.brand, "addresses": addresses, "source": self._source}
+        result = member_imports.lock_known(**named, by=self.by) if lock else member_imports.known(**named)
         for row in planned:
             self._compare(row, result.get(row.more.address))
         self._check_external_ids(planned)

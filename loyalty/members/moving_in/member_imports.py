@@ -94,8 +94,14 @@ def known(*, brand: Brand, addresses: Sequence[str], source: str) -> dict[str, K
     return {each.email: each for each in rows}
 
 
-def lock_known(*, brand: Brand, addresses: Sequence[str], source: str) -> dict[str, KnownMember]:
-    """Like `known`, with the members' accounts locked until the end of the transaction."""
+def lock_known(*, brand: Brand, addresses: Sequence[str], source: str, by: User | None) -> dict[str, KnownMember]:
+    """Like `known`, with the members' accounts locked until the end of the transaction.
+
+    Serialises additions by the importer first, in the same order as adjustments. That holds for files without points
+    too: a later portion of the file may have some.
+    """
+    if by is None or not by.is_superuser:
+        adjustments.lock_additions(brand_id=brand.pk, by=by)
     before = known(brand=brand, addresses=addresses, source=source)
     accounts.lock_many(accounts=sorted(each.account for each in before.values() if each.account is not None))
     return known(brand=brand, addresses=addresses, source=source)
@@ -200,11 +206,9 @@ def _may_earn(row: MemberRow, before: Mapping[str, KnownMember]) -> bool:
 
 
 def _check_limit(brand: Brand, points: Sequence[Decimal], audit_context: AuditContext) -> None:
-    by = audit_context.user
-    if not points or (by is not None and by.is_superuser):
+    if not points:
         return
-    adjustments.lock_additions(brand_id=brand.pk, by=by)
-    left = most_points(brand=brand, by=by, at=audit_context.at)
+    left = most_points(brand=brand, by=audit_context.user, at=audit_context.at)
     if left is not None and sum(points) > left:
         raise Invalid(too_many_points(brand=brand, left=left), details={"field": "opening_balance"})
 

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 import pytest
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from brands.audit_log import AuditContext
@@ -16,12 +16,13 @@ from loyalty.members.moving_in import member_imports, opening_balances
 from loyalty.models.accounts import OpeningBalance, UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.webhooks import WebhookEndpoint
-from loyalty.points import accounts
+from loyalty.points import accounts, adjustments
 from loyalty.wallets import passes
 from tests.support import factories
-from tests.support.concurrency import run_concurrently
+from tests.support.concurrency import run_concurrently, run_during_transaction
 from tests.support.fakes import wallets
-from tests.support.imports import counts, import_file, preview, problem
+from tests.support.imports import confirm, counts, import_file, preview, problem, ticket_of
+from tests.support.portal import staff
 
 LABEL = "loyalty.userpoints"
 HEADER = "email,first_name,last_name,external_id,phone,language,wants_notifications,opening_balance\n"
@@ -245,3 +246,39 @@ def test_concurrent_imports_of_one_file_take_effect_once(transactional_db):
     assert sorted(type(each).__name__ for each in outcomes) == ["Invalid", "Invalid", "Invalid", "NoneType"]
     assert set(balances(brand).values()) == {5}
     assert LoyaltyTransaction.objects.count() == len(rows)
+
+
+def import_during_an_adjustment(brand, customer):
+    """The answer to an import of points for a member, by staff who at the same time adjust the member's points."""
+    member, owner = factories.account(customer, brand), staff(brand)
+    ticket = ticket_of(preview(owner, LABEL, brand, f"email,opening_balance\n{customer.email},5\n"))
+    return run_during_transaction(
+        lambda: adjustments.lock_additions(brand_id=brand.pk, by=owner),
+        lambda: confirm(owner, LABEL, ticket),
+        lambda: adjustments.lock_open(account=member, points=Decimal(1)),
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_import_and_adjustment_by_one_user_at_once_both_succeed(brand, customer):
+    assert import_during_an_adjustment(brand, customer).status_code == 302
+    assert balances(brand) == {customer.email: 5}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_control_import_that_locks_accounts_first_deadlocks_with_an_adjustment(brand, customer, monkeypatch):
+    operator, lock_known = factories.user(is_superuser=True), member_imports.lock_known
+
+    def lock_accounts_first(*, brand, by, **named):
+        result = lock_known(brand=brand, by=operator, **named)
+        adjustments.lock_additions(brand_id=brand.pk, by=by)
+        return result
+
+    monkeypatch.setattr(member_imports, "lock_known", lock_accounts_first)
+
+    try:
+        outcome = import_during_an_adjustment(brand, customer)
+    except OperationalError as error:
+        outcome = error
+
+    assert "deadlock" in str(outcome)

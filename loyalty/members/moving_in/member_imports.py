@@ -67,7 +67,7 @@ class MemberRow:
 class KnownMember:
     """A person whom the brand knows by an address: a member (with `account`), or a customer who registered with it.
 
-    `is_confirmed`: at this brand, where the person registered or has logged in.
+    `is_confirmed`: at this brand, where the person registered or has a session that has not been purged.
     """
 
     email: str
@@ -201,7 +201,7 @@ def _is_owed(row: MemberRow, before: Mapping[str, KnownMember]) -> bool:
 
 
 def _may_earn(row: MemberRow, before: Mapping[str, KnownMember]) -> bool:
-    """Whether the member may earn at once. Confirmations at other brands do not count."""
+    """Whether the member may earn at once. See KnownMember for confirmations at other brands."""
     return row.address in before and before[row.address].is_confirmed
 
 

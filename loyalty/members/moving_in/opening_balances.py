@@ -2,7 +2,8 @@
 
 If the brand credits points only to confirmed addresses, the balance of an unconfirmed or newly imported member waits
 until they confirm the address or log in. A confirmation at another brand does not count, because the brand must not be
-able to detect it.
+able to detect it. It counts for a person with a session at this brand that has not been purged; for others, the balance
+is credited at the next login.
 """
 
 import logging

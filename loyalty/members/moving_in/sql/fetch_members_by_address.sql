@@ -1,7 +1,8 @@
 -- set: each preview and import of members. For the addresses that belong to the brand's members or to customers who
 -- registered with it: what they already have, including the opening balance of this reason_id, whether credited or
--- waiting. An address that was confirmed at another brand counts as confirmed once its owner has logged in to this one.
--- Returns KnownMember. Locks nothing.
+-- waiting. An address that was confirmed at another brand counts as confirmed while its owner has a session at this one
+-- that has not been purged. Later it does not: a balance is then credited at the next login. Returns KnownMember. Locks
+-- nothing.
 SELECT u.email, u.id AS user_id, m.user_point_id AS account, coalesce(m.status, '') AS status,
        coalesce(m.external_id, '') AS external_id, u.is_active,
        u.email_verified_at IS NOT NULL AND (u.registered_brand_id IS NOT DISTINCT FROM %(brand_id)s::bigint OR EXISTS (

@@ -5,11 +5,11 @@ import os
 from typing import Any
 
 import redis
-from amqp.exceptions import AMQPError
 from celery import Celery
 from celery.signals import celeryd_init, setup_logging, task_prerun, worker_init
 from django.conf import settings
 from kombu.exceptions import KombuError
+from kombu.transport import pyamqp
 
 from core.db.outages import drop_dead_connections
 from core.db.timeouts import add_session_options
@@ -18,7 +18,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 POINTS_QUEUE = "events"
 # What a broker that is away, overloaded or rejects the login raises. kombu converts only some of its libraries' errors.
-BROKER_ERRORS = (KombuError, AMQPError, redis.RedisError, OSError)
+RABBITMQ_ERRORS = (*pyamqp.Transport.connection_errors, *pyamqp.Transport.channel_errors)
+BROKER_ERRORS: tuple[type[Exception], ...] = (KombuError, *RABBITMQ_ERRORS, redis.RedisError, OSError)
 
 app = Celery("loyalty")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -28,6 +28,9 @@ RETRY_SECONDS = 5
 
 logger = logging.getLogger(__name__)
 
+# What the database, the broker or Redis raises while it is away.
+OUTAGES: tuple[type[Exception], ...] = (Error, *BROKER_ERRORS)
+
 
 class AliveOutput(Output):
     status = serializers.ChoiceField(choices=["ok"])
@@ -126,7 +129,7 @@ def state_of(check: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """The result of `check`. The reason for a failure is only logged, not returned."""
     try:
         return check()
-    except (Error, *BROKER_ERRORS) as error:  # of Redis as well
+    except OUTAGES as error:
         logger.warning("Readiness: %s", error)
         return {"status": "failing"}
 

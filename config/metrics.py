@@ -28,6 +28,9 @@ from loyalty.models.wallets import STALE_AFTER, Platform
 
 logger = logging.getLogger(__name__)
 
+# What the database or the broker raises while it is away.
+OUTAGES: tuple[type[Exception], ...] = (DatabaseError, *BROKER_ERRORS)
+
 PATIENCE_SECONDS = 2
 # Backlogs are counted only up to this number, so that a scrape causes no load of its own.
 MAX_COUNTED = 100_000
@@ -121,7 +124,7 @@ def state_metrics() -> Iterator[Metric]:
     for part, collect in {"database": database_metrics, "broker": broker_metrics}.items():
         try:
             rows = list(collect())
-        except (DatabaseError, *BROKER_ERRORS) as error:
+        except OUTAGES as error:
             logger.warning("/metrics lacks the %s: %s", part, error)
             rows = []
         read.add_metric([part], 1 if rows else 0)

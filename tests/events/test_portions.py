@@ -1,5 +1,6 @@
 """A brand with thousands of due events delays other brands' events by one portion, not by all of them."""
 
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
@@ -137,6 +138,8 @@ def test_searches_for_other_brands_are_rare_when_only_one_has_events(brand, monk
 def test_order_of_a_brands_events_is_preserved(brand, other_brands):
     publish(brand, 3 * BATCH)
     publish(other_brands[0], 2)
+    for number, pk in enumerate(Event.objects.order_by("pk").values_list("pk", flat=True)):  # each at its own moment
+        Event.objects.filter(pk=pk).update(due_at=timezone.now() - timedelta(minutes=1, microseconds=-number))
     order = []
 
     claimer = Portions(lane="points", limit=BATCH)

@@ -156,7 +156,6 @@ def test_missing_required_field_is_rejected(scenario, subtests, name):
 UNKNOWN_IDS = [2**31, 2**31 - 1, 2**40, 2**63 - 1]
 USERS = [
     ("credit_action", "user_id"),
-    ("credit_action (app)", "user_id"),
     ("credit_action (order)", "user_id"),
     ("ingest_event", "detail.arguments.user_id"),
     ("enrol_member", "user_id"),
@@ -172,6 +171,13 @@ def test_unknown_or_inactive_user_or_another_brands_is_not_found(scenario, subte
         body = with_value(ENDPOINTS[name].body(scenario), path, str(pk) if path == "customer_id" else pk)
         with subtests.test(str(pk)):
             assert_rejected(USER_NOT_FOUND, scenario.call, name, body=body)
+
+
+def test_app_may_not_name_another_user_whether_or_not_there_is_one(scenario, subtests):
+    for pk in (*UNKNOWN_IDS, scenario.other_customer.pk, scenario.second.pk):
+        body = with_value(ENDPOINTS["credit_action (app)"].body(scenario), "user_id", pk)
+        with subtests.test(str(pk)):
+            assert_rejected((403, "FORBIDDEN"), scenario.call, "credit_action (app)", body=body)
 
 
 BRANDS = [

@@ -159,19 +159,29 @@ def test_only_one_of_concurrent_batches_with_the_same_name_is_created():
     assert BatchRange.objects.count() == 1
 
 
-@pytest.mark.django_db(transaction=True)
-def test_control_without_the_lock_a_name_is_taken_between_check_and_insert(monkeypatch):
-    brand = factories.brand()
-    original = batches.check
+@pytest.fixture
+def race_past_check(monkeypatch):
+    """Return a function that takes the lock away and makes 12 threads wait until all of them have passed a check."""
     barrier = Barrier(12)
+
+    def replace(name):
+        original = getattr(batches, name)
+
+        def check_then_wait(*arguments, **named):
+            original(*arguments, **named)
+            barrier.wait()
+
+        monkeypatch.setattr(batches, name, check_then_wait)
+        monkeypatch.setattr(prefixes, "lock_prefixes", lambda _brand: None)
+
+    return replace
+
+
+@pytest.mark.django_db(transaction=True)
+def test_control_without_the_lock_a_name_is_taken_between_check_and_insert(race_past_check):
+    brand = factories.brand()
     prefixes.reserve(brand=brand, prefix="SP-", at=timezone.now())
-
-    def check_then_wait(**details):
-        original(**details)
-        barrier.wait()
-
-    monkeypatch.setattr(batches, "check", check_then_wait)
-    monkeypatch.setattr(prefixes, "lock_prefixes", lambda _brand: None)
+    race_past_check("check")
 
     results = run_concurrently(lambda number: create(brand, starting_number=100 * number), range(12))
 
@@ -179,18 +189,10 @@ def test_control_without_the_lock_a_name_is_taken_between_check_and_insert(monke
 
 
 @pytest.mark.django_db(transaction=True)
-def test_control_without_the_lock_several_overlapping_batches_are_created(monkeypatch):
+def test_control_without_the_lock_several_overlapping_batches_are_created(race_past_check):
     brand = factories.brand()
-    original = batches.check_overlap
-    barrier = Barrier(12)
     prefixes.reserve(brand=brand, prefix="SP-", at=timezone.now())
-
-    def check_then_wait(numbering, brand):
-        original(numbering, brand)
-        barrier.wait()
-
-    monkeypatch.setattr(batches, "check_overlap", check_then_wait)
-    monkeypatch.setattr(prefixes, "lock_prefixes", lambda _brand: None)
+    race_past_check("check_overlap")
 
     results = run_concurrently(lambda number: create(brand, range_name=f"Range {number}"), range(12))
 
